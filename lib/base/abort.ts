@@ -1,0 +1,71 @@
+/** Waits `ms`, or throws the signal's reason as soon as it is aborted. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** A signal of one's own that follows another. */
+export interface Linked extends Disposable {
+  readonly signal: AbortSignal;
+  abort(reason?: unknown): void;
+}
+
+/**
+ * A signal that is aborted with `parent`, or by its owner. `AbortSignal.any` is no substitute: on
+ * Deno 2.7 a derived signal that nobody holds is collected together with its listeners, and the
+ * abort is lost. Here the parent's listener holds the child. Disposing it unhooks it.
+ */
+export function linked(parent: AbortSignal): Linked {
+  const child = new AbortController();
+  const follow = () => child.abort(parent.reason);
+  if (parent.aborted) follow();
+  else parent.addEventListener("abort", follow, { once: true });
+  return {
+    signal: child.signal,
+    abort: (reason) => child.abort(reason),
+    [Symbol.dispose]: () => parent.removeEventListener("abort", follow),
+  };
+}
+
+/** `linked`, aborted with a TimeoutError "<what> took longer than <n> s" after `ms`. */
+export function deadline(parent: AbortSignal, ms: number, what: string): Linked {
+  const child = linked(parent);
+  const timer = setTimeout(
+    () => child.abort(new DOMException(`${what} took longer than ${ms / 1000} s`, "TimeoutError")),
+    ms,
+  );
+  return {
+    signal: child.signal,
+    abort: child.abort,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      child[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * The promise's outcome, or the signal's reason when it is aborted first. What the promise then does
+ * is ignored: use it only for waits, never for work that holds something.
+ */
+export function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    promise.catch(() => {});
+    return Promise.reject(signal.reason);
+  }
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

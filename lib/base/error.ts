@@ -1,0 +1,48 @@
+import type { Reason } from "./reason.ts";
+
+/** The command line is wrong: exit code 2, with the usage. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What the user or the cluster configured cannot be used: a file, a ConfigMap, a kubeconfig. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/**
+ * A data movement cannot go on: it becomes the Failed state of its object. The message is a whole
+ * sentence that names what was done and what to do; it never holds a secret.
+ */
+export class MovementError extends Error {
+  override readonly name = "MovementError";
+  constructor(readonly reason: Reason, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/**
+ * One line for an error and its causes: `outer: cause: inner cause`. Never empty; a cause whose text
+ * the outer message already holds is not repeated.
+ */
+export function messageOf(error: unknown): string {
+  const parts: string[] = [];
+  for (let at: unknown = error, depth = 0; at !== undefined && depth < 8; depth++) {
+    const text = ownMessage(at);
+    if (text !== "" && !parts.some((part) => part.includes(text))) parts.push(text);
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return parts.length > 0 ? parts.join(": ") : "unknown error (no message was given)";
+}
+
+function ownMessage(error: unknown): string {
+  if (error instanceof Error) return oneLine(error.message) || error.name;
+  if (typeof error === "string") return oneLine(error);
+  return error === null || error === undefined
+    ? ""
+    : oneLine(JSON.stringify(error) ?? String(error));
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, " ").trim();
+}

@@ -1,0 +1,81 @@
+import type { KubeObject, ObjectName, Resource } from "./object.ts";
+
+export interface Where {
+  /** Absent: all namespaces, or a cluster-scoped resource. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface ListOptions extends Where {
+  /** Objects a page; the default is 500. */
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+}
+
+export interface ListPage<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+  /** Present while more pages follow. */
+  readonly continue?: string;
+}
+
+export interface WatchOptions extends Where {
+  readonly resourceVersion: string;
+  /** The server ends the watch after this time. */
+  readonly timeoutSeconds: number;
+  /** Without a byte for so long the connection counts as dead: a TimeoutError. */
+  readonly readDeadlineMs: number;
+}
+
+/** An ERROR event of the server is thrown as `ApiError`. */
+export type WatchEvent<T> =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
+  | { readonly type: "BOOKMARK"; readonly resourceVersion: string };
+
+export interface Patch extends ObjectName {
+  /** A JSON merge patch; `metadata.resourceVersion` in it makes a conflict a 409. */
+  readonly body: unknown;
+  readonly subresource?: "status";
+}
+
+export interface Deletion extends ObjectName {
+  /** Delete only this very object; another of the same name is a 409. */
+  readonly uid?: string;
+  readonly gracePeriodSeconds?: number;
+}
+
+export interface PodLogs extends ObjectName {
+  readonly container?: string;
+  readonly tailLines?: number;
+  readonly limitBytes?: number;
+}
+
+/** Every call throws `ApiError`, or the signal's reason when it was aborted. */
+export interface KubeClient extends AsyncDisposable {
+  /** The server's address, for messages. */
+  readonly server: string;
+  get<T extends KubeObject>(what: Resource<T>, name: ObjectName, signal: AbortSignal): Promise<T>;
+  list<T extends KubeObject>(
+    what: Resource<T>,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): Promise<ListPage<T>>;
+  /** Ends when the server ends the watch. */
+  watch<T extends KubeObject>(
+    what: Resource<T>,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>>;
+  create<T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal): Promise<T>;
+  /** Replaces the object; its `metadata.resourceVersion` makes a conflict a 409. */
+  update<T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal): Promise<T>;
+  patch<T extends KubeObject>(what: Resource<T>, patch: Patch, signal: AbortSignal): Promise<T>;
+  delete<T extends KubeObject>(
+    what: Resource<T>,
+    deletion: Deletion,
+    signal: AbortSignal,
+  ): Promise<void>;
+  podLogs(which: PodLogs, signal: AbortSignal): Promise<string>;
+}
