@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { isFinal, type Movement, nextStep, type Phase, type Situation } from "./lifecycle.ts";
+
+const fresh: Movement = {
+  uid: "u1",
+  phase: "New",
+  cancelAsked: false,
+  deleting: false,
+  mine: true,
+};
+const idle: Situation = { leftover: false, cancelable: true };
+const moving: Situation = { ...idle, running: { uid: "u1", ending: false } };
+
+const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, string])[] = [
+  ["a new object of this node starts", {}, idle, "start"],
+  ["a new object of another node is left alone", { mine: false }, idle, "nothing"],
+  ["a new object that is being deleted is left alone", { deleting: true }, idle, "nothing"],
+  ["a new object with cancel ends Canceled", { cancelAsked: true }, idle, "endCanceled"],
+  [
+    "cancel is not honored where the CRD does not know it",
+    { cancelAsked: true },
+    { ...idle, cancelable: false },
+    "start",
+  ],
+  [
+    "a leftover in progress is given up",
+    { phase: "InProgress" },
+    { ...idle, leftover: true },
+    "giveUp",
+  ],
+  [
+    "a leftover that was prepared is given up",
+    { phase: "Prepared" },
+    { ...idle, leftover: true },
+    "giveUp",
+  ],
+  [
+    "a leftover that is canceling is given up",
+    { phase: "Canceling" },
+    { ...idle, leftover: true },
+    "giveUp",
+  ],
+  [
+    "one that another agent of this node moves is left alone",
+    { phase: "InProgress" },
+    idle,
+    "nothing",
+  ],
+  [
+    "a leftover of another node is left alone",
+    { phase: "InProgress", mine: false },
+    { ...idle, leftover: true },
+    "nothing",
+  ],
+  ["a running one goes on", { phase: "InProgress" }, moving, "nothing"],
+  ["a stale copy of a running one starts nothing", {}, moving, "nothing"],
+  ["cancel reaches a running one", { phase: "InProgress", cancelAsked: true }, moving, "askCancel"],
+  ["cancel is asked once", { phase: "Canceling", cancelAsked: true }, moving, "nothing"],
+  [
+    "deletion of a running one cancels it",
+    { phase: "InProgress", deleting: true },
+    moving,
+    "askCancel",
+  ],
+  ["a running one whose object is gone stops", "gone", moving, "stop"],
+  ["a running one whose object was replaced stops", { uid: "u2" }, moving, "stop"],
+  ["a running one that someone else ended stops", { phase: "Failed" }, moving, "stop"],
+  [
+    "nothing disturbs the writing of a result",
+    "gone",
+    { ...idle, running: { uid: "u1", ending: true } },
+    "nothing",
+  ],
+  ["a deleted object that never ran is nothing", "gone", idle, "nothing"],
+];
+
+for (const [sentence, change, situation, expected] of table) {
+  Deno.test(sentence, () => {
+    const movement = change === "gone" ? undefined : { ...fresh, ...change };
+    assert.equal(nextStep(movement, situation).do, expected);
+  });
+}
+
+Deno.test("a final phase is never left", () => {
+  for (const phase of ["Completed", "Failed", "Canceled"] satisfies Phase[]) {
+    assert.ok(isFinal(phase));
+    for (const leftover of [true, false]) {
+      for (const cancelAsked of [true, false]) {
+        const movement = { ...fresh, phase, cancelAsked };
+        assert.equal(nextStep(movement, { ...idle, leftover }).do, "nothing");
+      }
+    }
+  }
+});

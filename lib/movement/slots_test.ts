@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import type { ObjectKey } from "../kube/object.ts";
+import { type Slot, slotPool } from "./slots.ts";
+
+const key = (text: string) => text as ObjectKey;
+
+Deno.test("who waits is woken in order of arrival when a slot is freed", () => {
+  const woken: string[] = [];
+  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const a = pool.take(key("a"));
+  assert.equal(pool.take(key("b")), undefined);
+  assert.equal(pool.take(key("c")), undefined);
+  assert.deepEqual(woken, []);
+  a?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["b"]);
+  assert.equal(pool.take(key("c")), undefined, "c does not overtake b");
+  const b = pool.take(key("b"));
+  assert.ok(b);
+  b[Symbol.dispose]();
+  assert.deepEqual(woken, ["b", "c"]);
+});
+
+Deno.test("a newcomer does not overtake those that wait", () => {
+  const pool = slotPool({ limit: 1, wake: () => {} });
+  const a = pool.take(key("a"));
+  pool.take(key("b"));
+  a?.[Symbol.dispose]();
+  assert.equal(pool.take(key("new")), undefined);
+  assert.ok(pool.take(key("b")));
+});
+
+Deno.test("when the first in line gives up the next one is woken", () => {
+  const woken: string[] = [];
+  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const a = pool.take(key("a"));
+  pool.take(key("b"));
+  pool.take(key("c"));
+  a?.[Symbol.dispose]();
+  pool.forget(key("b"));
+  assert.deepEqual(woken, ["b", "c"]);
+  pool.forget(key("never came"));
+  assert.equal(pool.waiting, 1);
+});
+
+Deno.test("disposing a slot twice frees it once", () => {
+  const pool = slotPool({ limit: 2, wake: () => {} });
+  const a = pool.take(key("a"));
+  pool.take(key("b"));
+  a?.[Symbol.dispose]();
+  a?.[Symbol.dispose]();
+  assert.equal(pool.used, 1);
+});
+
+Deno.test("the longest wait is that of the first in line", () => {
+  let now = 10;
+  const pool = slotPool({ limit: 1, wake: () => {}, nowMs: () => now });
+  pool.take(key("a"));
+  assert.equal(pool.waitingSinceMs, undefined);
+  pool.take(key("b"));
+  now = 20;
+  pool.take(key("b"));
+  pool.take(key("c"));
+  assert.equal(pool.waitingSinceMs, 10);
+});
+
+Deno.test("any order of taking, freeing and giving up keeps the limit and starts everyone once", () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    let state = seed;
+    const random = (below: number) => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+    const awake: ObjectKey[] = [];
+    const limit = 1 + random(3);
+    const pool = slotPool({ limit, wake: (key) => awake.push(key) });
+    const held: Slot[] = [];
+    const started: ObjectKey[] = [];
+    const arrived = Array.from({ length: 20 }, (_, index) => key(`k${index}`));
+    const pass = (key: ObjectKey) => {
+      if (started.includes(key)) return;
+      const slot = pool.take(key);
+      if (slot === undefined) return;
+      started.push(key);
+      held.push(slot);
+      assert.ok(held.length <= limit, `seed ${seed}`);
+    };
+    for (const key of arrived) {
+      pass(key);
+      if (random(2) === 0) held.splice(random(held.length), 1)[0]?.[Symbol.dispose]();
+      while (awake.length > 0 && random(3) > 0) pass(awake.shift() as ObjectKey);
+    }
+    while (held.length > 0 || awake.length > 0) {
+      held.shift()?.[Symbol.dispose]();
+      while (awake.length > 0) pass(awake.shift() as ObjectKey);
+    }
+    assert.deepEqual(started, arrived, `seed ${seed}`);
+  }
+});
