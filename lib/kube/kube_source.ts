@@ -1,0 +1,67 @@
+import type { KubeClient, ListPage, Where } from "./client.ts";
+import { keyOf, type KubeObject, type Resource } from "./object.ts";
+import type { SourceEvent, SourcePage, SourceWatch, WatchSource } from "./watch.ts";
+
+export interface KubeSourceOptions<T extends KubeObject, S extends KubeObject> extends Where {
+  /**
+   * What is kept of an object; it must keep name, namespace, uid and resourceVersion. `undefined`
+   * = not of interest: as if the object did not exist, also when it once was of interest.
+   */
+  readonly trim: (object: T) => S | undefined;
+  /** Objects a page (default 500): only one page is held in full. */
+  readonly pageSize?: number;
+}
+
+/** The objects of one kind as the API server has them, trimmed as they come. */
+export function kubeSource<T extends KubeObject, S extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  options: KubeSourceOptions<T, S>,
+): WatchSource<S> {
+  const { trim, pageSize = 500, ...where } = options;
+
+  async function* list(signal: AbortSignal): AsyncGenerator<SourcePage<S>> {
+    let next: { readonly continue?: string } | undefined = {};
+    while (next !== undefined) {
+      const page: ListPage<T> = await client.list(
+        resource,
+        { ...where, ...next, limit: pageSize },
+        signal,
+      );
+      next = page.continue === undefined ? undefined : { continue: page.continue };
+      const objects = page.items.map(trim).filter((object) => object !== undefined);
+      yield { objects, resourceVersion: page.resourceVersion };
+    }
+  }
+
+  async function* watch(how: SourceWatch, signal: AbortSignal): AsyncGenerator<SourceEvent<S>> {
+    for await (const event of client.watch(resource, { ...where, ...how }, signal)) {
+      if (event.type === "BOOKMARK") {
+        yield { type: "bookmark", resourceVersion: event.resourceVersion };
+        continue;
+      }
+      const { resourceVersion = how.resourceVersion } = event.object.metadata;
+      const object = event.type === "DELETED" ? undefined : trim(event.object);
+      yield object === undefined
+        ? { type: "gone", key: keyOf(event.object), resourceVersion }
+        : { type: "set", object, resourceVersion };
+    }
+  }
+
+  return { name: nameOf(resource, where), list, watch };
+}
+
+/** A trim that keeps all but `managedFields`, often half of an object. */
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as T["metadata"] & {
+    readonly managedFields?: unknown;
+  };
+  return { ...object, metadata };
+}
+
+function nameOf(resource: Resource<KubeObject>, where: Where): string {
+  const plural = resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`;
+  const place = where.namespace === undefined ? "" : ` in namespace "${where.namespace}"`;
+  const selectors = [where.labelSelector, where.fieldSelector].filter((text) => text !== undefined);
+  return `${plural}${place}${selectors.length > 0 ? ` with ${selectors.join(",")}` : ""}`;
+}
