@@ -1,4 +1,12 @@
+/**
+ * The contract of the Kubernetes client, and the client: calls over `transport.ts`, which owns the
+ * connections, credentials, deadlines and repetitions.
+ */
+import type { Log } from "../base/log.ts";
+import { type Calls, createCalls } from "./calls.ts";
+import type { Connection } from "./connection.ts";
 import type { KubeObject, ObjectName, Resource } from "./object.ts";
+import { openTransport } from "./transport.ts";
 
 export interface Where {
   /** Absent: all namespaces, or a cluster-scoped resource. */
@@ -78,4 +86,42 @@ export interface KubeClient extends AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void>;
   podLogs(which: PodLogs, signal: AbortSignal): Promise<string>;
+}
+
+export interface ClientOptions {
+  readonly userAgent: string;
+  readonly log?: Log;
+  /** Longest silence of the server during a call; the default is 30 s. */
+  readonly requestDeadlineMs?: number;
+  /** A longer answer is refused; the default is 256 MiB. */
+  readonly answerLimitBytes?: number;
+  /** A longer event of a watch is refused; the default is 16 MiB. */
+  readonly lineLimitBytes?: number;
+  /** How often a call is sent again; the default is 4, about 8 s in all. 0 = never. */
+  readonly retries?: number;
+  /** The first delay before that; the default is 500 ms. It doubles. */
+  readonly retryFirstMs?: number;
+}
+
+/**
+ * A client for the API server. Calls are sent again after 429, 5xx and lost connections where that
+ * cannot do harm. A guarded patch (with `metadata.resourceVersion`) that was done but whose answer
+ * was lost is repeated too, and then answers 409 because of itself: after a conflict read the object
+ * before deciding that another has changed it. Disposing closes all sockets and ends all calls.
+ */
+export function createClient(connection: Connection, options: ClientOptions): KubeClient {
+  const { lineLimitBytes = 16 << 20, ...rest } = options;
+  const transport = openTransport(connection, {
+    requestDeadlineMs: 30_000,
+    answerLimitBytes: 256 << 20,
+    retries: 4,
+    retryFirstMs: 500,
+    ...rest,
+  });
+  const calls: Calls = createCalls(transport, { lineLimitBytes });
+  return {
+    server: connection.server,
+    ...calls,
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  };
 }
