@@ -11,7 +11,7 @@ import {
   type Pod,
   type PodVolume,
 } from "../api/core.ts";
-import { migratedTo, provisionedBy } from "../api/names.ts";
+import { annotations as names } from "../api/names.ts";
 import { isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 
@@ -27,18 +27,24 @@ export async function volumeFolder(
   { pod, volume }: { readonly pod: Pod; readonly volume: string },
   signal: AbortSignal,
 ): Promise<VolumeFolder> {
-  const found = pod.spec?.volumes?.find(({ name }) => name === volume);
+  const found = pod.spec.volumes?.find(({ name }) => name === volume);
   if (found === undefined) throw noSuchVolume(pod, volume);
-  const claim = found.persistentVolumeClaim?.claimName;
+  const claim = claimName(pod, found);
   if (claim === undefined) return ownFolder(pod, found);
   const claimed = await boundVolume(
     client,
     { namespace: pod.metadata.namespace ?? "", claim },
     signal,
   );
-  if (claimed.spec?.volumeMode === "Block") throw blockVolume(claim, claimed);
+  if (claimed.spec.volumeMode === "Block") throw blockVolume(claim, claimed);
   const folder = claimed.metadata.name;
   return await isFromCsi(client, claimed, signal) ? { folder, inner: "mount" } : { folder };
+}
+
+/** The claim of a volume; a generic ephemeral volume has one named after pod and volume. */
+function claimName({ metadata }: Pod, { name, persistentVolumeClaim, ephemeral }: PodVolume) {
+  return persistentVolumeClaim?.claimName ??
+    (ephemeral === undefined ? undefined : `${metadata.name}-${name}`);
 }
 
 function ownFolder(pod: Pod, { name, csi, hostPath }: PodVolume): VolumeFolder {
@@ -65,7 +71,7 @@ async function boundVolume(
         ? unbound(`The claim "${namespace}/${claim}" does not exist`, error)
         : error;
     });
-  const name = found.spec?.volumeName;
+  const name = found.spec.volumeName;
   if (!name) throw unbound(`The claim "${namespace}/${claim}" is not bound to a volume`);
   return await client.get(persistentVolumes, { name }, signal).catch((error: unknown) => {
     throw isNotFound(error)
@@ -79,16 +85,16 @@ async function boundVolume(
 
 /** Also true for in-tree volumes that a CSI driver of the cluster provisioned or took over. */
 async function isFromCsi(client: KubeClient, volume: PersistentVolume, signal: AbortSignal) {
-  if (volume.spec?.csi !== undefined) return true;
+  if (volume.spec.csi !== undefined) return true;
   const { annotations = {} } = volume.metadata;
-  const drivers = [annotations[provisionedBy], annotations[migratedTo]].filter(Boolean);
+  const drivers = [annotations[names.provisionedBy], annotations[names.migratedTo]].filter(Boolean);
   if (drivers.length === 0) return false;
   const { items } = await client.list(csiDrivers, {}, signal);
   return items.some(({ metadata }) => drivers.includes(metadata.name));
 }
 
 function noSuchVolume(pod: Pod, volume: string): MovementError {
-  const names = pod.spec?.volumes?.map(({ name }) => `"${name}"`).join(", ") || "none";
+  const names = pod.spec.volumes?.map(({ name }) => `"${name}"`).join(", ") || "none";
   return new MovementError(
     "VolumeNotInPod",
     `The pod "${label(pod)}" has no volume "${volume}"; its volumes: ${names}`,

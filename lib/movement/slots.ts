@@ -6,15 +6,16 @@ export type Slot = Disposable;
 export interface SlotPool {
   /**
    * A slot for the key, or undefined: then the key waits, and `wake` is called with it when its turn
-   * has come. First come, first served: a newcomer does not overtake those that wait.
+   * has come. Served in the order in which the objects were made (`arrivedMs`, whole seconds from the
+   * API server), then in the order of asking: nobody overtakes those that wait longer.
    */
-  take(key: ObjectKey): Slot | undefined;
+  take(key: ObjectKey, arrivedMs: number): Slot | undefined;
   /** The key does not want a slot any more. */
   forget(key: ObjectKey): void;
   readonly used: number;
   /** How many keys wait. */
   readonly waiting: number;
-  /** When the key that waits longest began to, in milliseconds of the clock; undefined when none does. */
+  /** When the first in line asked first, in milliseconds of the clock; undefined when none waits. */
   readonly waitingSinceMs: number | undefined;
 }
 
@@ -25,14 +26,29 @@ export interface SlotOptions {
   readonly nowMs?: () => number;
 }
 
+interface Waiter {
+  readonly key: ObjectKey;
+  readonly arrivedMs: number;
+  readonly sinceMs: number;
+}
+
 export function slotPool({ limit, wake, nowMs = Date.now }: SlotOptions): SlotPool {
-  const waiters = new Map<ObjectKey, number>(); // in order of arrival, with the time of it
+  const line: Waiter[] = []; // in order of arrival
+  const waiting = new Set<ObjectKey>();
   let used = 0;
 
-  const first = () => waiters.keys().next().value;
   const wakeFirst = () => {
-    const key = first();
-    if (key !== undefined && used < limit) wake(key);
+    const first = line[0];
+    if (first !== undefined && used < limit) wake(first.key);
+  };
+  const leave = (key: ObjectKey) => {
+    if (waiting.delete(key)) line.splice(line.findIndex((waiter) => waiter.key === key), 1);
+  };
+  const join = (key: ObjectKey, arrivedMs: number) => {
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    const behind = line.findLastIndex((waiter) => waiter.arrivedMs <= arrivedMs);
+    line.splice(behind + 1, 0, { key, arrivedMs, sinceMs: nowMs() });
   };
   const slot = (): Slot => {
     let held = true;
@@ -47,29 +63,27 @@ export function slotPool({ limit, wake, nowMs = Date.now }: SlotOptions): SlotPo
     };
   };
   return {
-    take(key) {
-      const head = first();
-      if (used < limit && (head === undefined || head === key)) {
-        waiters.delete(key);
-        const taken = slot();
-        wakeFirst();
-        return taken;
-      }
-      if (!waiters.has(key)) waiters.set(key, nowMs());
-      return undefined;
+    take(key, arrivedMs) {
+      join(key, arrivedMs);
+      if (used >= limit || line[0]?.key !== key) return undefined;
+      leave(key);
+      const taken = slot();
+      wakeFirst();
+      return taken;
     },
     forget(key) {
-      const wasFirst = first() === key;
-      if (waiters.delete(key) && wasFirst) wakeFirst();
+      const wasFirst = line[0]?.key === key;
+      leave(key);
+      if (wasFirst) wakeFirst();
     },
     get used() {
       return used;
     },
     get waiting() {
-      return waiters.size;
+      return line.length;
     },
     get waitingSinceMs() {
-      return waiters.values().next().value;
+      return line[0]?.sinceMs;
     },
   };
 }

@@ -7,14 +7,14 @@ const key = (text: string) => text as ObjectKey;
 Deno.test("who waits is woken in order of arrival when a slot is freed", () => {
   const woken: string[] = [];
   const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
-  const a = pool.take(key("a"));
-  assert.equal(pool.take(key("b")), undefined);
-  assert.equal(pool.take(key("c")), undefined);
+  const a = pool.take(key("a"), 0);
+  assert.equal(pool.take(key("b"), 0), undefined);
+  assert.equal(pool.take(key("c"), 0), undefined);
   assert.deepEqual(woken, []);
   a?.[Symbol.dispose]();
   assert.deepEqual(woken, ["b"]);
-  assert.equal(pool.take(key("c")), undefined, "c does not overtake b");
-  const b = pool.take(key("b"));
+  assert.equal(pool.take(key("c"), 0), undefined, "c does not overtake b");
+  const b = pool.take(key("b"), 0);
   assert.ok(b);
   b[Symbol.dispose]();
   assert.deepEqual(woken, ["b", "c"]);
@@ -22,19 +22,33 @@ Deno.test("who waits is woken in order of arrival when a slot is freed", () => {
 
 Deno.test("a newcomer does not overtake those that wait", () => {
   const pool = slotPool({ limit: 1, wake: () => {} });
-  const a = pool.take(key("a"));
-  pool.take(key("b"));
+  const a = pool.take(key("a"), 0);
+  pool.take(key("b"), 0);
   a?.[Symbol.dispose]();
-  assert.equal(pool.take(key("new")), undefined);
-  assert.ok(pool.take(key("b")));
+  assert.equal(pool.take(key("new"), 0), undefined);
+  assert.ok(pool.take(key("b"), 0));
+});
+
+Deno.test("an older object goes before a younger one that asked earlier", () => {
+  const woken: string[] = [];
+  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const running = pool.take(key("running"), 0);
+  pool.take(key("young"), 9_000);
+  pool.take(key("old"), 1_000);
+  pool.take(key("old too"), 1_000);
+  running?.[Symbol.dispose]();
+  assert.equal(pool.take(key("young"), 9_000), undefined);
+  pool.take(key("old"), 1_000)?.[Symbol.dispose]();
+  pool.take(key("old too"), 1_000)?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["old", "old too", "young"]);
 });
 
 Deno.test("when the first in line gives up the next one is woken", () => {
   const woken: string[] = [];
   const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
-  const a = pool.take(key("a"));
-  pool.take(key("b"));
-  pool.take(key("c"));
+  const a = pool.take(key("a"), 0);
+  pool.take(key("b"), 0);
+  pool.take(key("c"), 0);
   a?.[Symbol.dispose]();
   pool.forget(key("b"));
   assert.deepEqual(woken, ["b", "c"]);
@@ -44,8 +58,8 @@ Deno.test("when the first in line gives up the next one is woken", () => {
 
 Deno.test("disposing a slot twice frees it once", () => {
   const pool = slotPool({ limit: 2, wake: () => {} });
-  const a = pool.take(key("a"));
-  pool.take(key("b"));
+  const a = pool.take(key("a"), 0);
+  pool.take(key("b"), 0);
   a?.[Symbol.dispose]();
   a?.[Symbol.dispose]();
   assert.equal(pool.used, 1);
@@ -54,12 +68,12 @@ Deno.test("disposing a slot twice frees it once", () => {
 Deno.test("the longest wait is that of the first in line", () => {
   let now = 10;
   const pool = slotPool({ limit: 1, wake: () => {}, nowMs: () => now });
-  pool.take(key("a"));
+  pool.take(key("a"), 0);
   assert.equal(pool.waitingSinceMs, undefined);
-  pool.take(key("b"));
+  pool.take(key("b"), 0);
   now = 20;
-  pool.take(key("b"));
-  pool.take(key("c"));
+  pool.take(key("b"), 0);
+  pool.take(key("c"), 0);
   assert.equal(pool.waitingSinceMs, 10);
 });
 
@@ -75,7 +89,7 @@ Deno.test("any order of taking, freeing and giving up keeps the limit and starts
     const arrived = Array.from({ length: 20 }, (_, index) => key(`k${index}`));
     const pass = (key: ObjectKey) => {
       if (started.includes(key)) return;
-      const slot = pool.take(key);
+      const slot = pool.take(key, 0);
       if (slot === undefined) return;
       started.push(key);
       held.push(slot);

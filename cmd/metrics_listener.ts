@@ -1,0 +1,27 @@
+import { ConfigError } from "../lib/base/error.ts";
+import type { Metrics } from "../lib/base/metrics.ts";
+import type { ListenAddress } from "./server_options.ts";
+
+/**
+ * Serves /metrics until it is disposed. A taken port is a `ConfigError` at once. The one listener of
+ * the agent: the original's second one on :8080 only made starts fail.
+ */
+export function listenForMetrics(
+  metrics: Metrics,
+  { hostname, port }: ListenAddress,
+): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve({ hostname, port, onListen: () => {} }, async (request) => {
+      if (new URL(request.url).pathname !== "/metrics") {
+        return new Response("not found; see /metrics\n", { status: 404 });
+      }
+      const { text, contentType } = await metrics.render();
+      return new Response(text, { headers: { "content-type": contentType } });
+    });
+  } catch (error) {
+    throw new ConfigError(
+      `Cannot serve metrics at "${hostname}:${port}"; free the port or choose another with --metrics-address`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,173 @@
+/** What is special to a PodVolumeBackup: it reads a folder of this node, in place, with kopia. */
+import { MovementError } from "../base/error.ts";
+import { type Pod, pods } from "../api/core.ts";
+import { annotations, labels, requesters, snapshotNames } from "../api/names.ts";
+import { type PodVolumeBackup, podVolumeBackups } from "../api/pod_volume_backup.ts";
+import { deleteSnapshot, openBackup } from "../datapath/kopia_backup.ts";
+import type { Repositories } from "../datapath/repositories.ts";
+import { hostPath } from "../expose/host_path.ts";
+import { volumeFolder } from "../expose/pod_volume.ts";
+import { isNotFound } from "../kube/api_error.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { listPages } from "../kube/pages.ts";
+import type { MovementKind, Opened } from "./kind.ts";
+import { kopiaSource, parentOf, sourceAnnotation } from "./kopia_source.ts";
+
+export interface PodVolumeBackupOptions {
+  readonly client: KubeClient;
+  readonly node: string;
+  /** The folder with a folder for each pod of the node. */
+  readonly hostPods: string;
+  readonly repositories: Repositories;
+}
+
+type Spec = NonNullable<PodVolumeBackup["spec"]>;
+
+export function podVolumeBackupKind(
+  options: PodVolumeBackupOptions,
+): MovementKind<PodVolumeBackup> {
+  return {
+    resource: podVolumeBackups,
+    isMine: ({ spec }, node) => spec?.node === node,
+    trim,
+    open: (backup, signal) => open(options, backup, signal),
+  };
+}
+
+/** Without the fields that no step reads; the bookkeeping of field owners is most of an object. */
+function trim({ metadata, spec, status }: PodVolumeBackup): PodVolumeBackup {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const { deletionTimestamp, labels, annotations, ownerReferences } = metadata;
+  const kept = { name, namespace, uid, resourceVersion, creationTimestamp };
+  const optional = { deletionTimestamp, labels, annotations, ownerReferences };
+  return {
+    metadata: present({ ...kept, ...optional }),
+    spec,
+    ...(status?.phase !== undefined && { status: { phase: status.phase } }),
+  };
+}
+
+/** The members that are not undefined. */
+function present<T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+async function open(
+  options: PodVolumeBackupOptions,
+  backup: PodVolumeBackup,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const { client, hostPods, repositories } = options;
+  const spec = requireKopia(backup);
+  const parallel = parallelFiles(spec);
+  const [pod, parent] = await Promise.all([
+    runningPod(options, spec, signal),
+    findParent(client, backup, signal),
+  ]);
+  const folder = await volumeFolder(client, { pod, volume: spec.volume }, signal);
+  const podUid = pod.metadata.annotations?.[annotations.mirrorPod] ?? pod.metadata.uid ?? "";
+  const path = await hostPath({ root: hostPods, podUid, ...folder });
+  const source = kopiaSource(backup, parent);
+  const volumeNamespace = spec.pod.namespace ?? "";
+  const session = await repositories.open(
+    { volumeNamespace, storageLocation: spec.backupStorageLocation },
+    signal,
+  );
+  const dataPath = openBackup(session, {
+    volumePath: path,
+    sourcePath: source,
+    tags: {
+      ...spec.tags,
+      [snapshotNames.requesterTag]: requesters.podVolumeInPlace,
+      [snapshotNames.uploaderTag]: snapshotNames.uploader,
+    },
+    ...(parallel !== undefined && { parallel }),
+  });
+  return {
+    path: dataPath,
+    result: ({ snapshotID }) => ({ path, snapshotID }),
+    annotations: { [sourceAnnotation]: source },
+    discard: (snapshotID, signal) => deleteSnapshot(session, snapshotID, signal),
+    async [Symbol.asyncDispose]() {
+      await dataPath[Symbol.asyncDispose]();
+      await session[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function requireKopia({ spec }: PodVolumeBackup): Spec {
+  if (spec?.uploaderType === "kopia") return spec;
+  throw new MovementError(
+    "UploaderUnsupported",
+    `The uploader "${spec?.uploaderType || "restic"}" is not supported; ` +
+      "configure Velero with --uploader-type=kopia",
+  );
+}
+
+/** Velero's setting, a positive whole number; absent or 0 leaves it to kopia: the number of CPUs. */
+function parallelFiles({ uploaderSettings }: Spec): number | undefined {
+  const text = uploaderSettings?.ParallelFilesUpload;
+  if (text === undefined || text === "" || text === "0") return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new MovementError(
+    "UploaderSettingInvalid",
+    `The uploader setting ParallelFilesUpload ${JSON.stringify(text)} is not a whole number; ` +
+      "correct uploaderConfig.parallelFilesUpload of the Backup",
+  );
+}
+
+/** The pod of the object, which must be the very one and running on this node. */
+async function runningPod(
+  { client, node }: PodVolumeBackupOptions,
+  { pod: wanted }: Spec,
+  signal: AbortSignal,
+): Promise<Pod> {
+  const namespace = wanted.namespace ?? "";
+  const name = wanted.name ?? "";
+  const label = `"${namespace}/${name}"`;
+  const pod = await client.get(pods, { namespace, name }, signal).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    throw new MovementError("PodGone", `The pod ${label} does not exist any more; back up again`);
+  });
+  if (wanted.uid && pod.metadata.uid !== wanted.uid) {
+    throw new MovementError(
+      "PodReplaced",
+      `The pod ${label} was replaced by another one of the same name since the backup began; back up again`,
+    );
+  }
+  if (pod.spec.nodeName !== node) {
+    throw new MovementError(
+      "PodOnOtherNode",
+      `The pod ${label} is on node "${pod.spec.nodeName ?? ""}", not on "${node}"; back up again`,
+    );
+  }
+  if (pod.status?.phase !== "Running") {
+    throw new MovementError(
+      "PodNotRunning",
+      `The pod ${label} is ${
+        pod.status?.phase ?? "of unknown state"
+      }, not Running, so its volumes ` +
+        "are not mounted; exclude it from the backup or start it",
+    );
+  }
+  return pod;
+}
+
+async function findParent(
+  client: KubeClient,
+  backup: PodVolumeBackup,
+  signal: AbortSignal,
+): Promise<PodVolumeBackup | undefined> {
+  const claim = backup.metadata.labels?.[labels.pvcUid];
+  if (!claim) return undefined;
+  const where = {
+    namespace: backup.metadata.namespace ?? "",
+    labelSelector: `${labels.pvcUid}=${claim}`,
+  };
+  let parent: PodVolumeBackup | undefined;
+  for await (const { items } of listPages({ client, what: podVolumeBackups }, where, signal)) {
+    parent = parentOf(backup, parent === undefined ? items : [parent, ...items]);
+  }
+  return parent;
+}

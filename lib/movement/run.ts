@@ -1,0 +1,221 @@
+/** One claimed movement, from opening its way to writing its result. */
+import { linked } from "../base/abort.ts";
+import { messageOf, MovementError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
+import type { Reason } from "../base/reason.ts";
+import type { DataPathEvent } from "../datapath/data_path.ts";
+import { ApiError } from "../kube/api_error.ts";
+import type { Movable, MovementKind, Opened } from "./kind.ts";
+import { type ProgressReporter, progressReporter } from "./progress.ts";
+import type { Change, Held, StatusWriter } from "./status.ts";
+import { formatTime, messageWith } from "./text.ts";
+
+/** How a movement ended. `dropped`: its object is gone, or was ended by someone else. */
+export type End =
+  | { readonly phase: "Completed"; readonly sizeBytes: number }
+  | { readonly phase: "Failed" | "Canceled"; readonly reason: Reason; readonly message: string }
+  | { readonly phase: "dropped" };
+
+/** Why a movement under way is ended early. */
+export type StopWhy = "Canceled" | "NodeShutdown" | "ObjectDeleted";
+
+export interface RunContext<T extends Movable> {
+  readonly kind: MovementKind<T>;
+  readonly status: StatusWriter;
+  /** The shortest time between two writes of progress. */
+  readonly progressIntervalMs: number;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+export interface Run {
+  readonly uid: string;
+  /** The bytes are moved; what is left is to write the result. */
+  readonly ending: boolean;
+  /** Ends it early; the first reason counts. */
+  stop(why: StopWhy): void;
+  /** Rejects only when the signal was aborted; then the object still says InProgress. */
+  readonly ended: Promise<End>;
+}
+
+export interface Claimed<T extends Movable> {
+  readonly object: T;
+  readonly held: Held;
+}
+
+type Last = Exclude<DataPathEvent, { readonly type: "progress" }>;
+
+export function startRun<T extends Movable>(
+  context: RunContext<T>,
+  claimed: Claimed<T>,
+  signal: AbortSignal,
+): Run {
+  const early = linked(signal);
+  let why: StopWhy | undefined;
+  let ending = false;
+  const move = async (): Promise<End> => {
+    using _ = early;
+    await using opened = await open(context, claimed.object, early.signal);
+    const last = "failed" in opened
+      ? opened.failed
+      : await follow(context, { ...claimed, opened: opened.ready }, early.signal);
+    ending = true;
+    signal.throwIfAborted();
+    const ready = "ready" in opened ? opened.ready : undefined;
+    return await conclude(context, { ...claimed, last: stopped(last, why), opened: ready }, signal);
+  };
+  return {
+    uid: claimed.held.uid,
+    get ending() {
+      return ending;
+    },
+    stop(reason) {
+      if (why !== undefined) return;
+      why = reason;
+      early.abort(new DOMException(`the movement is stopped: ${reason}`, "AbortError"));
+    },
+    ended: move(),
+  };
+
+  /** What was thrown because of the stop, or was canceled by it, gets the stop's reason. */
+  function stopped(last: Last, why: StopWhy | undefined): Ended {
+    if (last.type === "completed" || why === undefined) return last;
+    return { type: "stopped", why };
+  }
+}
+
+type Ended = Last | { readonly type: "stopped"; readonly why: StopWhy };
+type Opening = AsyncDisposable & ({ readonly ready: Opened } | { readonly failed: Last });
+
+async function open<T extends Movable>(
+  { kind, log }: RunContext<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<Opening> {
+  try {
+    const ready = await kind.open(object, signal);
+    return { ready, [Symbol.asyncDispose]: () => ready[Symbol.asyncDispose]() };
+  } catch (error) {
+    const failed = failure(error, { log, signal });
+    return { failed, [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+}
+
+/** Follows the data path to its last event. */
+async function follow<T extends Movable>(
+  context: RunContext<T>,
+  { held, opened }: Claimed<T> & { readonly opened: Opened },
+  signal: AbortSignal,
+): Promise<Last> {
+  const { status, log } = context;
+  await using progress: ProgressReporter = progressReporter({
+    send: async (progress, signal) =>
+      void await status.report(held, { status: { progress } }, signal),
+    intervalMs: context.progressIntervalMs,
+    signal,
+    log,
+  });
+  try {
+    for await (const event of opened.path.events(signal)) {
+      if (event.type !== "progress") return event;
+      progress.offer({ bytesDone: event.bytesDone, totalBytes: event.totalBytes });
+    }
+  } catch (error) {
+    return failure(error, { log, signal });
+  }
+  return failure(new Error("the data path ended without a result"), { log, signal });
+}
+
+function failure(
+  error: unknown,
+  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+): Last {
+  if (signal.aborted) return { type: "canceled" };
+  const message = messageOf(error);
+  if (error instanceof MovementError) return { type: "failed", reason: error.reason, message };
+  if (error instanceof ApiError) return { type: "failed", reason: "KubernetesError", message };
+  log.error("A movement met a fault of the agent itself", { error });
+  return { type: "failed", reason: "InternalError", message };
+}
+
+/** Writes the result; takes back a snapshot that no object will name. */
+async function conclude<T extends Movable>(
+  context: RunContext<T>,
+  ended: Claimed<T> & { readonly last: Ended; readonly opened: Opened | undefined },
+  signal: AbortSignal,
+): Promise<End> {
+  const { held, last, opened } = ended;
+  const end = endOf(last);
+  const written = end.phase === "dropped"
+    ? "overtaken"
+    : await context.status.finish(held, changeOf(context, end, ended), signal);
+  if (written === "written") return end;
+  const snapshotID = last.type === "completed"
+    ? last.result.snapshotID
+    : last.type === "failed"
+    ? last.snapshotID
+    : undefined;
+  if (snapshotID !== undefined) await opened?.discard(snapshotID, signal);
+  return { phase: "dropped" };
+}
+
+function endOf(last: Ended): End {
+  switch (last.type) {
+    case "completed":
+      return { phase: "Completed", sizeBytes: last.result.sizeBytes };
+    case "failed":
+      return { phase: "Failed", reason: last.reason, message: last.message };
+    case "canceled":
+      return {
+        phase: "Failed",
+        reason: "KopiaKilled",
+        message: "The uploader was interrupted by a signal that did not come from the agent; " +
+          "look for what stopped it on the node, then back up again",
+      };
+    case "stopped":
+      return endOfStop(last.why);
+    default:
+      return last satisfies never;
+  }
+}
+
+function endOfStop(why: StopWhy): End {
+  switch (why) {
+    case "ObjectDeleted":
+      return { phase: "dropped" };
+    case "Canceled":
+      return { phase: "Canceled", reason: why, message: "The movement was canceled on request" };
+    case "NodeShutdown":
+      return {
+        phase: "Failed",
+        reason: why,
+        message: "The agent was told to stop and the movement did not end within --grace; " +
+          "it starts anew with the next backup",
+      };
+    default:
+      return why satisfies never;
+  }
+}
+
+function changeOf<T extends Movable>(
+  { now }: RunContext<T>,
+  end: Exclude<End, { readonly phase: "dropped" }>,
+  { last, opened }: { readonly last: Ended; readonly opened: Opened | undefined },
+): Change {
+  const status = { phase: end.phase, completionTimestamp: formatTime(now()) };
+  if (end.phase === "Completed" && last.type === "completed" && opened !== undefined) {
+    const progress = { bytesDone: end.sizeBytes, totalBytes: end.sizeBytes };
+    const change = { status: { ...status, progress, ...opened.result(last.result) } };
+    return opened.annotations === undefined
+      ? change
+      : { ...change, annotations: opened.annotations };
+  }
+  if (end.phase === "Completed") {
+    throw new Error("a movement that was never opened cannot complete");
+  }
+  const message = messageWith(end.reason, end.message);
+  const saved = last.type === "failed" && last.snapshotID !== undefined
+    ? last.snapshotID
+    : undefined;
+  return { status: { ...status, message, ...(saved !== undefined && { snapshotID: saved }) } };
+}

@@ -1,0 +1,110 @@
+/** Taking a movement on: a slot, the claim, and then its run beside the passes. */
+import { messageOf } from "../base/error.ts";
+import type { Outcome } from "../kube/controller.ts";
+import type { ObjectKey } from "../kube/object.ts";
+import type { Movable } from "./kind.ts";
+import { type Claimed, type End, type Run, type RunContext, startRun } from "./run.ts";
+import type { SlotPool } from "./slots.ts";
+import { heldOf } from "./status.ts";
+import { formatTime } from "./text.ts";
+
+/** What metrics and events are made of. */
+export interface Observer<T extends Movable> {
+  started(object: T): void;
+  ended(object: T, end: End, options: { readonly durationMs: number }): void;
+}
+
+/** The movements under way, and the promises of their ends. */
+export interface Runs {
+  readonly byKey: Map<ObjectKey, Run>;
+  readonly ends: Set<Promise<void>>;
+}
+
+export interface StartContext<T extends Movable> extends RunContext<T> {
+  readonly slots: SlotPool;
+  /** The object as the watch last gave it. */
+  readonly read: (key: ObjectKey) => T | undefined;
+  readonly runs: Runs;
+  readonly observe: Observer<T>;
+  /** Ends the movements themselves; a pass ends earlier, with the intake. */
+  readonly work: AbortSignal;
+  /** Asks for another pass. */
+  readonly again: (key: ObjectKey) => void;
+}
+
+/** One pass over one object that exists. */
+export interface Pass<T extends Movable> {
+  readonly object: T;
+  readonly signal: AbortSignal;
+}
+
+const wait: Outcome = { then: "wait" };
+
+/** Takes a slot and claims the object; without a slot the key is woken when its turn has come. */
+export async function start<T extends Movable>(
+  context: StartContext<T>,
+  key: ObjectKey,
+  { object, signal }: Pass<T>,
+): Promise<Outcome> {
+  const { slots, status, log, now, kind } = context;
+  using kept = new DisposableStack();
+  const slot = slots.take(key, Date.parse(object.metadata.creationTimestamp ?? "") || 0);
+  if (slot === undefined) {
+    log.debug("A movement waits for a slot", { key, reason: "SlotWait", waiting: slots.waiting });
+    return wait;
+  }
+  kept.use(slot);
+  const change = { status: { phase: "InProgress", startTimestamp: formatTime(now()) } };
+  const held = await status.claim(heldOf(object), change, signal);
+  if (held === undefined) {
+    log.debug("A movement is not ours: its object was changed meanwhile", { key });
+    return wait;
+  }
+  log.info(`${kind.resource.kind} is InProgress`, { key });
+  follow(context, key, { object, held, release: kept.move() });
+  return wait;
+}
+
+/** Lets the movement run; its slot is given back when its result is written. */
+function follow<T extends Movable>(
+  context: StartContext<T>,
+  key: ObjectKey,
+  { release, ...claimed }: Claimed<T> & { readonly release: Disposable },
+): void {
+  const { runs, observe, read, again, log } = context;
+  const startedMs = performance.now();
+  const run = startRun(context, claimed, context.work);
+  runs.byKey.set(key, run);
+  observe.started(claimed.object);
+  const end = run.ended.then((end) => {
+    report(context, key, end);
+    observe.ended(claimed.object, end, { durationMs: performance.now() - startedMs });
+  }).catch((error: unknown) => {
+    log.error("A movement ended without a written result", { key, error: messageOf(error) });
+  }).finally(() => {
+    runs.byKey.delete(key);
+    runs.ends.delete(end);
+    release[Symbol.dispose]();
+    const now = read(key);
+    if (now !== undefined && now.metadata.uid !== run.uid) again(key); // made anew under this name
+  });
+  runs.ends.add(end);
+}
+
+function report<T extends Movable>({ kind, log }: StartContext<T>, key: ObjectKey, end: End): void {
+  const what = kind.resource.kind;
+  switch (end.phase) {
+    case "Completed":
+      return log.info(`${what} is Completed`, { key, sizeBytes: end.sizeBytes });
+    case "Canceled":
+      return log.info(`${what} is Canceled`, { key, reason: end.reason });
+    case "Failed":
+      return log.error(`${what} is Failed`, { key, reason: end.reason, error: end.message });
+    case "dropped":
+      return log.warn(`${what} was deleted or ended by someone else: its movement is stopped`, {
+        key,
+      });
+    default:
+      return end satisfies never;
+  }
+}

@@ -1,0 +1,149 @@
+/** The one place that writes the status of a movement. */
+import { isConflict, isNotFound } from "../kube/api_error.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Resource } from "../kube/object.ts";
+import { writeUntilDone } from "../kube/update.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { Movable } from "./kind.ts";
+import { isFinal } from "./lifecycle.ts";
+
+/** Which object, as far as it is known here. */
+export interface Held {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface Change {
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export interface StatusWriter {
+  /**
+   * Sends the change once, if nobody changed the object since. Undefined when somebody did, or when
+   * the object is gone: then it is not ours.
+   */
+  claim(held: Held, change: Change, signal: AbortSignal): Promise<Held | undefined>;
+  /** Sends fields that nobody else writes, whatever happened to the object meanwhile. */
+  report(held: Held, change: Change, signal: AbortSignal): Promise<Held>;
+  /**
+   * Writes a result until it is written, through conflicts and through an API server that is away.
+   * `overtaken`: the object was ended by someone else, or is gone; nothing was changed then.
+   */
+  finish(held: Held, change: Change, signal: AbortSignal): Promise<"written" | "overtaken">;
+}
+
+export interface StatusOptions<T extends Movable> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly capabilities: Pick<Capabilities, "statusSubresource">;
+  /** Stands in the claim annotation, so that a claim whose answer was lost is known again. */
+  readonly holder: string;
+}
+
+/** On an object: which agent process took it. */
+export const holderAnnotation = "longshore/holder";
+
+export function statusWriter<T extends Movable>(options: StatusOptions<T>): StatusWriter {
+  const { client, resource, holder } = options;
+  const send = patcher(options);
+  return {
+    async claim(held, { status, annotations }, signal) {
+      const change = { status, annotations: { ...annotations, [holderAnnotation]: holder } };
+      try {
+        return await send(held, change, signal);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isConflict(error)) throw error;
+        // The claim may have been carried out with its answer lost, and then refused when repeated.
+        const now = await current(client, resource, held, signal);
+        const ours = now?.metadata.annotations?.[holderAnnotation] === holder &&
+          now.status?.phase === status.phase;
+        return ours ? heldOf(now) : undefined;
+      }
+    },
+    async report(held, change, signal) {
+      return await send({ ...held, resourceVersion: "" }, change, signal);
+    },
+    finish(held, change, signal) {
+      const what = `the result of ${resource.kind} "${held.namespace}/${held.name}"`;
+      return writeUntilDone((signal) => finishOnce(held, change, signal), signal, { what });
+    },
+  };
+
+  async function finishOnce(held: Held, change: Change, signal: AbortSignal) {
+    for (let at = held;;) {
+      try {
+        await send(at, change, signal);
+        return "written";
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+      }
+      const now = await current(client, resource, held, signal);
+      if (now === undefined) return "overtaken";
+      if (isFinal(now.status?.phase ?? "New")) return isSame(now, change) ? "written" : "overtaken";
+      at = heldOf(now);
+    }
+  }
+}
+
+/** One guarded merge patch; through the status address as well where the CRD has one. */
+function patcher<T extends Movable>({ client, resource, capabilities }: StatusOptions<T>) {
+  return async (
+    held: Held,
+    { status, annotations }: Change,
+    signal: AbortSignal,
+  ): Promise<Held> => {
+    const { namespace, name } = held;
+    const guard = held.resourceVersion === "" ? {} : { resourceVersion: held.resourceVersion };
+    const metadata = { ...guard, ...(annotations && { annotations }) };
+    if (!capabilities.statusSubresource) {
+      const body = { metadata, status };
+      return heldOf(await client.patch(resource, { namespace, name, body }, signal));
+    }
+    let at = held;
+    if (annotations !== undefined) {
+      at = heldOf(await client.patch(resource, { namespace, name, body: { metadata } }, signal));
+    }
+    const body = {
+      metadata: guard.resourceVersion ? { resourceVersion: at.resourceVersion } : {},
+      status,
+    };
+    const patch = { namespace, name, body, subresource: "status" } as const;
+    return heldOf(await client.patch(resource, patch, signal));
+  };
+}
+
+/** The object as it is now; undefined when it is gone or another one has its name. */
+async function current<T extends Movable>(
+  client: KubeClient,
+  resource: Resource<T>,
+  { namespace, name, uid }: Held,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  try {
+    const object = await client.get(resource, { namespace, name }, signal);
+    return object.metadata.uid === uid ? object : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export function heldOf({ metadata }: Movable): Held {
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+  };
+}
+
+/** The result that we find is the one that we wrote: its answer had been lost. */
+function isSame(object: Movable, { status }: Change): boolean {
+  const found: Readonly<Record<string, unknown>> = { ...object.status };
+  return ["phase", "message", "snapshotID", "completionTimestamp"]
+    .every((field) => (found[field] ?? undefined) === (status[field] ?? undefined));
+}
