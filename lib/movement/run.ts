@@ -62,7 +62,7 @@ export function startRun<T extends Movable>(
     ending = true;
     signal.throwIfAborted();
     const ready = "ready" in opened ? opened.ready : undefined;
-    return await conclude(context, { ...claimed, last: stopped(last, why), opened: ready }, signal);
+    return await conclude(context, { ...claimed, last, why, opened: ready }, signal);
   };
   return {
     uid: claimed.held.uid,
@@ -76,15 +76,8 @@ export function startRun<T extends Movable>(
     },
     ended: move(),
   };
-
-  /** What was thrown because of the stop, or was canceled by it, gets the stop's reason. */
-  function stopped(last: Last, why: StopWhy | undefined): Ended {
-    if (last.type === "completed" || why === undefined) return last;
-    return { type: "stopped", why };
-  }
 }
 
-type Ended = Last | { readonly type: "stopped"; readonly why: StopWhy };
 type Opening = AsyncDisposable & ({ readonly ready: Opened } | { readonly failed: Last });
 
 async function open<T extends Movable>(
@@ -138,51 +131,52 @@ function failure(
   return { type: "failed", reason: "InternalError", message };
 }
 
+interface Ended {
+  readonly last: Last;
+  readonly why: StopWhy | undefined;
+  /** Absent when the way could not be opened. */
+  readonly opened: Opened | undefined;
+}
+
 /** Writes the result; takes back a snapshot that no object will name. */
 async function conclude<T extends Movable>(
   context: RunContext<T>,
-  ended: Claimed<T> & { readonly last: Ended; readonly opened: Opened | undefined },
+  { held, ...ended }: Claimed<T> & Ended,
   signal: AbortSignal,
 ): Promise<End> {
-  const { held, last, opened } = ended;
-  const end = endOf(last);
+  const end = endOf(ended);
   const written = end.phase === "dropped"
     ? "overtaken"
     : await context.status.finish(held, changeOf(context, end, ended), signal);
   if (written === "written") return end;
-  const snapshotID = last.type === "completed"
-    ? last.result.snapshotID
-    : last.type === "failed"
-    ? last.snapshotID
-    : undefined;
-  if (snapshotID !== undefined) await opened?.discard(snapshotID, signal);
+  const snapshotID = savedSnapshot(ended.last);
+  if (snapshotID !== undefined) await ended.opened?.discard(snapshotID, signal);
   return { phase: "dropped" };
 }
 
-function endOf(last: Ended): End {
-  switch (last.type) {
-    case "completed":
-      return { phase: "Completed", sizeBytes: last.result.sizeBytes };
-    case "failed":
-      return { phase: "Failed", reason: last.reason, message: last.message };
-    case "canceled":
-      return {
-        phase: "Failed",
-        reason: "KopiaKilled",
-        message: "The uploader was interrupted by a signal that did not come from the agent; " +
-          "look for what stopped it on the node, then back up again",
-      };
-    case "stopped":
-      return endOfStop(last.why);
-    default:
-      return last satisfies never;
-  }
+function savedSnapshot(last: Last): string | undefined {
+  if (last.type === "completed") return last.result.snapshotID;
+  return last.type === "failed" ? last.snapshotID : undefined;
 }
 
-function endOfStop(why: StopWhy): End {
+/** What completed in spite of a stop is complete, unless nobody is left to tell. */
+function endOf({ last, why }: Ended): End {
+  if (why === "ObjectDeleted") return { phase: "dropped" };
+  if (last.type === "completed") return { phase: "Completed", sizeBytes: last.result.sizeBytes };
+  if (why !== undefined) return endOfStop(why);
+  if (last.type === "failed") {
+    return { phase: "Failed", reason: last.reason, message: last.message };
+  }
+  return {
+    phase: "Failed",
+    reason: "KopiaKilled",
+    message: "The uploader was interrupted by a signal that did not come from the agent; " +
+      "look for what stopped it on the node, then back up again",
+  };
+}
+
+function endOfStop(why: Exclude<StopWhy, "ObjectDeleted">): End {
   switch (why) {
-    case "ObjectDeleted":
-      return { phase: "dropped" };
     case "Canceled":
       return { phase: "Canceled", reason: why, message: "The movement was canceled on request" };
     case "NodeShutdown":
@@ -200,22 +194,16 @@ function endOfStop(why: StopWhy): End {
 function changeOf<T extends Movable>(
   { now }: RunContext<T>,
   end: Exclude<End, { readonly phase: "dropped" }>,
-  { last, opened }: { readonly last: Ended; readonly opened: Opened | undefined },
+  { last, opened }: Ended,
 ): Change {
   const status = { phase: end.phase, completionTimestamp: formatTime(now()) };
-  if (end.phase === "Completed" && last.type === "completed" && opened !== undefined) {
-    const progress = { bytesDone: end.sizeBytes, totalBytes: end.sizeBytes };
-    const change = { status: { ...status, progress, ...opened.result(last.result) } };
-    return opened.annotations === undefined
-      ? change
-      : { ...change, annotations: opened.annotations };
+  if (end.phase !== "Completed") {
+    const saved = savedSnapshot(last);
+    const message = messageWith(end.reason, end.message);
+    return { status: { ...status, message, ...(saved !== undefined && { snapshotID: saved }) } };
   }
-  if (end.phase === "Completed") {
-    throw new Error("a movement that was never opened cannot complete");
-  }
-  const message = messageWith(end.reason, end.message);
-  const saved = last.type === "failed" && last.snapshotID !== undefined
-    ? last.snapshotID
-    : undefined;
-  return { status: { ...status, message, ...(saved !== undefined && { snapshotID: saved }) } };
+  const progress = { bytesDone: end.sizeBytes, totalBytes: end.sizeBytes };
+  const result = last.type === "completed" ? opened?.result(last.result) : undefined;
+  const annotations = opened?.annotations;
+  return { status: { ...status, progress, ...result }, ...(annotations && { annotations }) };
 }
