@@ -1,0 +1,42 @@
+import { parse } from "yaml";
+import { sleep } from "../../lib/base/abort.ts";
+import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
+import type { ControlPlane } from "./control_plane.ts";
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const establishedLimitMs = 30_000;
+
+/** Creates what manifests/crds holds, changed by `change`, and waits until objects can be made. */
+export async function installCrds(
+  controlPlane: ControlPlane,
+  change: (definition: CustomResourceDefinition) => CustomResourceDefinition = (same) => same,
+): Promise<void> {
+  const folder = new URL("../../manifests/crds/", import.meta.url);
+  const names: string[] = [];
+  for (const entry of Deno.readDirSync(folder)) {
+    if (!entry.name.endsWith(".yaml")) continue;
+    const text = await Deno.readTextFile(new URL(entry.name, folder));
+    const definition = change(parse(text) as CustomResourceDefinition);
+    await controlPlane.call("POST", definitions, definition);
+    names.push(definition.metadata.name);
+  }
+  for (const name of names) await untilEstablished(controlPlane, name);
+}
+
+async function untilEstablished(controlPlane: ControlPlane, name: string) {
+  const started = performance.now();
+  const never = new AbortController().signal;
+  while (true) {
+    const path = `${definitions}/${name}`;
+    const { status } = await controlPlane.call<CustomResourceDefinition>("GET", path);
+    const isTrue = (type: string) =>
+      status?.conditions?.some((condition) =>
+        condition.type === type && condition.status === "True"
+      );
+    if (isTrue("Established")) return;
+    if (performance.now() - started > establishedLimitMs) {
+      throw new Error(`${name} was not established in ${establishedLimitMs / 1000} s`);
+    }
+    await sleep(25, never);
+  }
+}
