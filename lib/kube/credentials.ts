@@ -14,7 +14,11 @@ export interface IdentitySource {
   renewed(refused: Identity): Promise<Identity | undefined>;
 }
 
-export function identitySource({ credentials, certificate }: Connection): IdentitySource {
+/** `nowMs` is a clock that only runs forward. */
+export function identitySource(
+  { credentials, certificate }: Connection,
+  nowMs: () => number = () => performance.now(),
+): IdentitySource {
   const base: Identity = certificate === undefined ? {} : { certificate };
   switch (credentials.type) {
     case "none":
@@ -24,7 +28,7 @@ export function identitySource({ credentials, certificate }: Connection): Identi
     case "tokenFile":
       return fromTokenFile(credentials.path, base);
     case "plugin":
-      return fromPlugin(credentials, base);
+      return fromPlugin(credentials, { base, nowMs });
     default:
       return credentials satisfies never;
   }
@@ -76,13 +80,18 @@ async function readBearer(path: string): Promise<string> {
 /** client-node asks a plugin without an expiry time for every request; so long one answer serves. */
 const pluginAnswerMs = 60_000;
 
-function fromPlugin(plugin: Plugin, base: Identity): IdentitySource {
+interface PluginParts {
+  readonly base: Identity;
+  readonly nowMs: () => number;
+}
+
+function fromPlugin(plugin: Plugin, { base, nowMs }: PluginParts): IdentitySource {
   type Asking = { readonly sinceMs: number; readonly identity: Promise<Identity> };
   let asking: Asking | undefined;
   let ask: ((plugin: Plugin) => Promise<Identity>) | undefined;
   // Every request that comes while the plugin runs waits for the same answer.
   function current(): Promise<Identity> {
-    const now = performance.now();
+    const now = nowMs();
     if (asking !== undefined && now - asking.sinceMs < pluginAnswerMs) return asking.identity;
     const started: Asking = { sinceMs: now, identity: answer() };
     asking = started;
@@ -98,12 +107,12 @@ function fromPlugin(plugin: Plugin, base: Identity): IdentitySource {
   return {
     current,
     async renewed(refused) {
-      // Requests refused at about the same time share one run of the plugin.
-      const isFresh = asking !== undefined && performance.now() - asking.sinceMs < 5_000;
-      const known = asking && otherThan(refused, await asking.identity);
-      if (known !== undefined || isFresh) return known;
-      asking = undefined;
-      ask = undefined;
+      const known = asking;
+      const isFresh = known !== undefined && nowMs() - known.sinceMs < 5_000;
+      const other = known && otherThan(refused, await known.identity);
+      if (other !== undefined || isFresh) return other;
+      // Of several requests refused together the first runs the plugin for all.
+      if (asking === known) asking = ask = undefined;
       return otherThan(refused, await current());
     },
   };

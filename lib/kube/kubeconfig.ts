@@ -66,7 +66,7 @@ async function readFields(file: string): Promise<Fields | undefined> {
 
 function parseYaml(text: string, file: string): unknown {
   try {
-    return parse(text, { logLevel: "silent" });
+    return parse(text, { logLevel: "error" });
   } catch (error) {
     // No cause and no text of the parser: both would show lines of the file, which has secrets.
     const at = error instanceof YAMLParseError && error.linePos

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { chunks, lines, readText, TooLargeError, watchdog } from "./stream.ts";
+
+const never = new AbortController().signal;
+const encode = (text: string) => new TextEncoder().encode(text);
+
+async function* pieces(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
+async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of stream) items.push(item);
+  return items;
+}
+
+Deno.test("lines are the same wherever the bytes are cut, also within a character", async () => {
+  const expected = ['{"a":"ä€"}', '{"b":"😀\\n"}', "x"];
+  const bytes = encode(`${expected[0]}\n${expected[1]}\n\n${expected[2]}\n`);
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second++) {
+      const cut = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+      assert.deepEqual(await all(lines(pieces(...cut), 100)), expected, `cut ${first}, ${second}`);
+    }
+  }
+  const single = [...bytes].map((byte) => Uint8Array.of(byte));
+  assert.deepEqual(await all(lines(pieces(...single), 100)), expected);
+});
+
+Deno.test("a line without its end is dropped", async () => {
+  assert.deepEqual(await all(lines(pieces(encode("one\ntw")), 100)), ["one"]);
+});
+
+Deno.test("a line at the limit passes, a longer one is refused before it is whole", async () => {
+  assert.deepEqual(await all(lines(pieces(encode("1234\n")), 4)), ["1234"]);
+  await assert.rejects(all(lines(pieces(encode("12345\n")), 4)), TooLargeError);
+  await assert.rejects(all(lines(pieces(encode("12"), encode("345")), 4)), TooLargeError);
+});
+
+Deno.test("a text is put together over cut characters and refused over its limit", async () => {
+  const bytes = encode("€😀");
+  for (let at = 0; at <= bytes.length; at++) {
+    assert.equal(await readText(pieces(bytes.subarray(0, at), bytes.subarray(at)), 7), "€😀");
+  }
+  await assert.rejects(readText(pieces(bytes), 6), /more than 6 bytes/);
+});
+
+Deno.test("an abort ends a read that would never end, with the signal's reason", async () => {
+  const abort = new AbortController();
+  let canceled: unknown;
+  const silent = new ReadableStream<Uint8Array>({ cancel: (reason) => void (canceled = reason) });
+  const reading = all(chunks(silent, abort.signal));
+  abort.abort(new Error("enough"));
+  await assert.rejects(reading, /enough/);
+  assert.equal((canceled as Error).message, "enough");
+});
+
+Deno.test("leaving the loop early cancels the stream", async () => {
+  let canceled = false;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(encode("x")),
+    cancel: () => void (canceled = true),
+  });
+  for await (const _ of chunks(endless, never)) break;
+  assert.ok(canceled);
+});
+
+Deno.test("a watchdog is held off by signs of life and then ends with a TimeoutError", async () => {
+  using dog = watchdog(never, 40, "The test");
+  const started = performance.now();
+  const aborted = new Promise((done) => dog.signal.addEventListener("abort", done, { once: true }));
+  await new Promise((done) => setTimeout(done, 25));
+  dog.touch();
+  await aborted;
+  assert.ok(performance.now() - started >= 60, "the touch was not seen");
+  assert.equal(dog.expired()?.name, "TimeoutError");
+  assert.match(`${dog.signal.reason}`, /The test sent nothing for 0.04 s/);
+});
+
+Deno.test("a watchdog does not count the time in which nobody reads", async () => {
+  using dog = watchdog(never, 5, "The test");
+  dog.pause();
+  await new Promise((done) => setTimeout(done, 30));
+  assert.equal(dog.signal.aborted, false);
+});
+
+Deno.test("a watch can be aborted after its response has been collected", async () => {
+  const client = new URL("./client.ts", import.meta.url).href;
+  const program = `
+    const { createClient } = await import(${JSON.stringify(client)});
+    const event = JSON.stringify({ type: "ADDED", object: { metadata: { name: "a" } } }) + "\\n";
+    const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () =>
+      new Response(new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode(event)),
+      })));
+    const client = createClient(
+      { server: "http://127.0.0.1:" + server.addr.port, namespace: "d", source: "t",
+        credentials: { type: "none" } },
+      { userAgent: "test" });
+    const abort = new AbortController();
+    const what = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+    const options = { resourceVersion: "1", timeoutSeconds: 300, readDeadlineMs: 300000 };
+    let seen = 0;
+    const reading = (async () => {
+      for await (const _ of client.watch(what, options, abort.signal)) seen++;
+    })().catch((error) => error);
+    while (seen === 0) await new Promise((done) => setTimeout(done, 1));
+    for (let i = 0; i < 10; i++) {
+      gc();
+      await new Promise((done) => setTimeout(done, 1));
+    }
+    abort.abort(new Error("aborted in time"));
+    console.log((await reading).message);
+    await client[Symbol.asyncDispose]();
+    Deno.exit(0);`;
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--quiet", "--v8-flags=--expose-gc", program],
+    cwd: new URL("../..", import.meta.url),
+    signal: AbortSignal.timeout(30_000),
+  }).output();
+  const said = new TextDecoder().decode(stdout).trim();
+  assert.equal(said, "aborted in time", new TextDecoder().decode(stderr));
+});
