@@ -1,4 +1,6 @@
 import { sleep } from "../../lib/base/abort.ts";
+import { type Access, request } from "./admin_request.ts";
+import { certificateUser, writeKubeconfig } from "./kubeconfig.ts";
 import { type Authority, type KeyPair, makeAuthority, makeSigningKey } from "./pki.ts";
 import { freePorts } from "./ports.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
@@ -77,11 +79,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
   const call = <T>(method: string, path: string, body?: unknown) =>
     request<T>({ server, caFile, admin: keys.admin }, { method, path, body });
-  const kubeconfigOf = async (name: string, user: Readonly<Record<string, string>>) => {
-    const file = `${folder}/${name}`;
-    await Deno.writeTextFile(file, kubeconfig(server, await base64(caFile), user));
-    return file;
-  };
+  const kubeconfigOf = (name: string, user: Readonly<Record<string, string>>) =>
+    writeKubeconfig(`${folder}/${name}`, { server, caFile, user });
   const owned = stack.move();
   return {
     folder,
@@ -170,12 +169,6 @@ function apiServerArgs(keys: Keys, etcdServer: string, port: number): string[] {
   ];
 }
 
-interface Access {
-  readonly server: string;
-  readonly caFile: string;
-  readonly admin: KeyPair;
-}
-
 interface Starting extends Access {
   readonly etcd: ServerProcess;
   readonly apiServer: ServerProcess;
@@ -206,33 +199,6 @@ async function isReady(access: Access): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: unknown;
-}
-
-/** A connection of its own each time: what stays open would count as a leak of the test. */
-async function request<T>(access: Access, { method, path, body }: Request): Promise<T> {
-  using client = Deno.createHttpClient({
-    caCerts: [await Deno.readTextFile(access.caFile)],
-    cert: await Deno.readTextFile(access.admin.certFile),
-    key: await Deno.readTextFile(access.admin.keyFile),
-  });
-  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-  const response = await fetch(`${access.server}${path}`, {
-    client,
-    method,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { "content-type": type } }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  const isJson = response.headers.get("content-type")?.includes("json");
-  return (isJson ? JSON.parse(text) : text) as T;
 }
 
 interface Account {
@@ -275,30 +241,9 @@ async function compact(etcdServer: string) {
     if (!response.ok) throw new Error(`etcd answered ${path} with ${response.status}: ${text}`);
     return JSON.parse(text);
   };
-  const { header } = await post("/v3/kv/range", { key: btoa("/") });
+  // A watch goes on from the version after its own, so the newest two must be nobody's.
+  const own = { key: btoa("longshore"), value: btoa("compaction") };
+  await post("/v3/kv/put", own);
+  const { header } = await post("/v3/kv/put", own);
   await post("/v3/kv/compaction", { revision: header.revision, physical: true });
-}
-
-/** JSON is YAML too. */
-function kubeconfig(server: string, ca: string, user: Readonly<Record<string, string>>): string {
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "test",
-    clusters: [{ name: "test", cluster: { server, "certificate-authority-data": ca } }],
-    contexts: [{ name: "test", context: { cluster: "test", user: "user", namespace: "default" } }],
-    users: [{ name: "user", user }],
-  };
-  return JSON.stringify(config, undefined, 2);
-}
-
-async function certificateUser({ certFile, keyFile }: KeyPair) {
-  return {
-    "client-certificate-data": await base64(certFile),
-    "client-key-data": await base64(keyFile),
-  };
-}
-
-async function base64(file: string): Promise<string> {
-  return (await Deno.readFile(file)).toBase64();
 }
