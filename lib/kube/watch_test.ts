@@ -2,8 +2,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { orAbort } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "./api_error.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
-import { createStore } from "./store.ts";
+import type { KubeObject, ObjectKey } from "./object.ts";
 import {
   newWatchHealth,
   type SourceEvent,
@@ -13,7 +12,6 @@ import {
   type WatchForeverOptions,
   type WatchSource,
 } from "./watch.ts";
-import { seededRandom } from "../../tests/support/random.ts";
 
 const object = (name: string, version: number): KubeObject => ({
   metadata: { name, resourceVersion: String(version) },
@@ -234,79 +232,3 @@ Deno.test("an abort ends the watch with its reason, also in a list and in a dela
   other.abort(new Error("enough"));
   await rejects(delayed, { message: "enough" });
 });
-
-Deno.test("wherever a stream is cut, the store ends as without a cut", async () => {
-  for (let seed = 1; seed <= 40; seed++) await followCutStreams(seed);
-});
-
-/** A server with a history, cutting and forgetting by chance. */
-async function followCutStreams(seed: number) {
-  const random = seededRandom(seed);
-  const names = ["a", "b", "c", "d", "e"];
-  const server = new Map<ObjectKey, KubeObject>();
-  const history: SourceEvent<KubeObject>[] = [];
-  let version = 100;
-  let oldest = 100;
-  const write = () => {
-    const name = names[random(names.length)]!;
-    version++;
-    const key = name as ObjectKey;
-    if (random(3) === 0 && server.delete(key)) {
-      history.push({ type: "gone", key, resourceVersion: String(version) });
-    } else {
-      server.set(key, object(name, version));
-      history.push(set(name, version));
-    }
-    if (random(10) === 0) oldest = version - random(3);
-  };
-  const calm = Promise.withResolvers<void>();
-  let trouble = 25;
-  const maybeCut = () => {
-    if (trouble === 0 || random(4) > 0) return;
-    trouble--;
-    throw random(5) === 0 ? gone() : new TypeError("error reading a body from connection");
-  };
-  const source: WatchSource<KubeObject> = {
-    name: "things",
-    async *list() {
-      const all = [...server.values()];
-      const resourceVersion = String(version);
-      for (let at = 0; at === 0 || at < all.length; at += 2) {
-        maybeCut();
-        yield { objects: all.slice(at, at + 2), resourceVersion };
-        if (random(2) === 0) write();
-      }
-    },
-    async *watch({ resourceVersion }, signal) {
-      let at = Number(resourceVersion);
-      if (at < oldest) throw gone();
-      while (trouble > 0 || at < version) {
-        maybeCut();
-        const event = history.find((event) => Number(event.resourceVersion) > at);
-        if (event === undefined) {
-          if (random(6) === 0) return;
-          if (random(3) === 0) yield bookmark(version);
-          write();
-          continue;
-        }
-        at = Number(event.resourceVersion);
-        yield event;
-      }
-      calm.resolve();
-      await orAbort(new Promise<never>(() => {}), signal);
-    },
-  };
-  for (let writes = 0; writes < 8; writes++) write();
-  const store = createStore<KubeObject>();
-  const end = new AbortController();
-  const following = (async () => {
-    const options = { retry: { firstMs: 0, maxMs: 0 } };
-    for await (const change of watchForever(source, end.signal, options)) store.apply(change);
-  })();
-  await Promise.race([calm.promise, following]);
-  end.abort(new Error("enough"));
-  await rejects(following, { message: "enough" });
-  const sorted = (objects: Iterable<KubeObject>) =>
-    [...objects].sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
-  deepEqual(sorted(store.list()), sorted(server.values()), `seed ${seed}`);
-}
