@@ -57,6 +57,7 @@ export function exchangeOver(parts: ExchangeParts): Exchange {
     let lease: Lease | undefined;
     let ended = false;
     try {
+      dog.signal.throwIfAborted();
       lease = await wires.take(timing.purpose, identity.certificate);
       dog.signal.throwIfAborted();
       const answer = await lease.wire.send(`${connection.server}${request.path}`, {

@@ -88,8 +88,11 @@ function openDenoWire(
     keepsAborted: false,
     close: () => client.close(),
     async send(url, request) {
+      // Deno sends a request a second time by itself when the connection ends before the answer, a
+      // POST too; not so when its body is a stream. Which writes are repeated is for us to decide.
+      const body = request.body === undefined ? null : new Blob([request.body]).stream();
       try {
-        return await fetch(url, { ...request, client, redirect: "manual" });
+        return await fetch(url, { ...request, body, client, redirect: "manual" });
       } catch (error) {
         request.signal.throwIfAborted();
         throw wireError(error);
