@@ -17,7 +17,7 @@ export interface ApiErrorFacts extends Attempt {
   /**
    * `Status.reason` of the server (NotFound, Conflict, Expired, …), or where it gave none:
    * Unreachable (never sent), ConnectionLost (sent, the answer did not come whole), Timeout,
-   * CertificateInvalid, InvalidAnswer, AnswerTooLarge, InvalidRequest, ClientClosed.
+   * CertificateInvalid, CredentialsUnavailable (the cause says why), InvalidAnswer, AnswerTooLarge, InvalidRequest, ClientClosed.
    */
   readonly reason: string;
   /** What went wrong and what to do, as it shall follow "Cannot list pods …: ". */

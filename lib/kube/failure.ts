@@ -1,3 +1,4 @@
+import { ConfigError } from "../base/error.ts";
 import { type ApiError, type Attempt, causeText, unanswered } from "./api_error.ts";
 import type { Connection } from "./connection.ts";
 import { type Purpose, WireError } from "./wire.ts";
@@ -35,6 +36,11 @@ export function failureOf(error: unknown, facts: FailureFacts): Failure {
   }
   if (error instanceof WireError) {
     return { thrown: wireFailure(error, facts), connectionIsDead: error.fault === "lost" };
+  }
+  if (error instanceof ConfigError) {
+    const detail = `there is no way to speak to ${server}`;
+    const thrown = unanswered(request, "CredentialsUnavailable", { detail, cause: error });
+    return { thrown, connectionIsDead: false };
   }
   if (error instanceof TypeError) {
     const detail = `the connection to ${server} ended before the whole answer had come ` +
