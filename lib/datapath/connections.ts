@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import { MovementError } from "../base/error.ts";
+import { logger } from "../base/log.ts";
+import { hasBucket } from "./bucket_probe.ts";
+import { snapshotNames } from "../api/names.ts";
+import { type KopiaSettings, type KopiaTask, runCommand } from "./kopia.ts";
+import { hasVeleroPolicy, policyArguments } from "./repository_policy.ts";
+import { connectArguments, type RepositoryParameters } from "./repository_parameters.ts";
+
+/** What a connection is made of. */
+export interface ConnectionOrder {
+  /** UID of the BackupRepository. */
+  readonly uid: string;
+  /** For messages. */
+  readonly title: string;
+  readonly parameters: RepositoryParameters;
+  readonly password: string;
+  /** Environment variables with the store's keys; they are no part of the connection itself. */
+  readonly keys: Readonly<Record<string, string>>;
+  readonly cacheLimitMB: number;
+  readonly limitMs: number;
+}
+
+/** A configuration file of kopia that has opened its repository once. Disposing it gives it back. */
+export interface Connection extends AsyncDisposable {
+  readonly configFile: string;
+  /** It does not serve any more: the next `take` connects anew. */
+  retire(): void;
+}
+
+export interface Connections extends AsyncDisposable {
+  take(order: ConnectionOrder, signal: AbortSignal): Promise<Connection>;
+}
+
+interface Entry {
+  readonly uid: string;
+  readonly fingerprint: string;
+  readonly folder: string;
+  users: number;
+  retired: boolean;
+}
+
+const log = logger("repository");
+
+/**
+ * Keeps one connection for each repository, password and place. A connection is never changed: a
+ * `connect` that fails deletes the configuration file and the cache that others may be using, so
+ * each has a folder of its own, removed when it is out of date and unused.
+ */
+export function createConnections(settings: KopiaSettings): Connections {
+  const root = `${settings.folder}/repositories`;
+  const entries = new Set<Entry>();
+  const turns = keyedTurns();
+  let made = 0;
+  let cleaned: Promise<void> | undefined;
+
+  const drop = async (entry: Entry) => {
+    if (entry.users > 0 || !entry.retired || !entries.delete(entry)) return;
+    await removeFolder(entry.folder);
+  };
+  const connectNew = async (order: ConnectionOrder, signal: AbortSignal): Promise<Entry> => {
+    await (cleaned ??= removeFolder(root)); // what an earlier process has left
+    const fingerprint = fingerprintOf(order);
+    const folder = `${root}/${order.uid}-${fingerprint.slice(0, 12)}-${++made}`;
+    try {
+      await connect(settings, { order, folder }, signal);
+    } catch (error) {
+      await removeFolder(folder);
+      throw error;
+    }
+    return { uid: order.uid, fingerprint, folder, users: 0, retired: false };
+  };
+  return {
+    async take(order, signal) {
+      using _turn = await turns.take(order.uid);
+      signal.throwIfAborted();
+      let entry = await usable(entries, order);
+      if (entry === undefined) {
+        entry = await connectNew(order, signal);
+        const old = [...entries].filter(({ uid }) => uid === order.uid);
+        entries.add(entry);
+        for (const each of old) each.retired = true;
+        for (const each of old) await drop(each);
+      }
+      return lend(entry, drop);
+    },
+    async [Symbol.asyncDispose]() {
+      entries.clear();
+      await removeFolder(root);
+    },
+  };
+}
+
+function lend(entry: Entry, drop: (entry: Entry) => Promise<void>): Connection {
+  entry.users++;
+  let held = true;
+  return {
+    configFile: configFileOf(entry.folder),
+    retire: () => entry.retired = true,
+    async [Symbol.asyncDispose]() {
+      if (!held) return;
+      held = false;
+      entry.users--;
+      await drop(entry);
+    },
+  };
+}
+
+async function usable(entries: Set<Entry>, order: ConnectionOrder): Promise<Entry | undefined> {
+  const fingerprint = fingerprintOf(order);
+  for (const entry of entries) {
+    if (entry.retired || entry.fingerprint !== fingerprint) continue;
+    // Something that tidies temporary folders may have removed it.
+    if (await Deno.stat(configFileOf(entry.folder)).catch(() => undefined)) return entry;
+    entry.retired = true;
+  }
+}
+
+/** The keys are left out: kopia reads them from the environment at each start. */
+function fingerprintOf({ uid, parameters, password, cacheLimitMB }: ConnectionOrder): string {
+  const text = JSON.stringify([uid, parameters, password, cacheLimitMB]);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function configFileOf(folder: string): string {
+  return `${folder}/repository.config`;
+}
+
+async function connect(
+  settings: KopiaSettings,
+  { order, folder }: { readonly order: ConnectionOrder; readonly folder: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { parameters, password, keys, limitMs, title } = order;
+  await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  const caFile = `${folder}/ca.pem`;
+  if (parameters.store === "s3" && parameters.caCerts !== undefined) {
+    await Deno.writeTextFile(caFile, parameters.caCerts, { mode: 0o600 });
+  }
+  const context = {
+    configFile: configFileOf(folder),
+    secrets: { KOPIA_PASSWORD: password, ...keys },
+  };
+  const run = (args: readonly string[], doing: string) => {
+    const task: KopiaTask = { args, doing, limitMs };
+    return runCommand(settings, { context, task }, signal);
+  };
+  const where = [...connectArguments(parameters, { caFile }), ...clientArguments(order, folder)];
+  try {
+    await run(["repository", "connect", ...where], `connect to ${title}`);
+  } catch (error) {
+    throw await withBucketChecked(error, order, signal);
+  }
+  const owner = snapshotNames.owner;
+  const policy = await run(["policy", "show", owner, "--json"], `read the policy of ${title}`);
+  if (!hasVeleroPolicy(policy)) {
+    await run(policyArguments(owner), `write the policy of ${title}`);
+    log.info("The repository's policy is set to Velero's values", { repository: title });
+  }
+}
+
+/** Limits as Velero derives them: 80 % data, 20 % metadata; soft limits at 80 % of those. */
+function clientArguments({ cacheLimitMB }: ConnectionOrder, folder: string): readonly string[] {
+  const dataMB = Math.floor(cacheLimitMB * 0.8);
+  const metadataMB = Math.floor(cacheLimitMB * 0.2);
+  const [username, hostname] = snapshotNames.owner.split("@");
+  return [
+    ...[`--override-username=${username}`, `--override-hostname=${hostname}`],
+    "--no-check-for-updates",
+    `--cache-directory=${folder}/cache`,
+    `--content-cache-size-limit-mb=${dataMB}`,
+    `--content-cache-size-mb=${Math.max(1, Math.floor(dataMB * 0.8))}`,
+    `--metadata-cache-size-limit-mb=${metadataMB}`,
+    `--metadata-cache-size-mb=${Math.max(1, Math.floor(metadataMB * 0.8))}`,
+  ];
+}
+
+/** To kopia a missing bucket and an empty one look alike. */
+async function withBucketChecked(
+  error: unknown,
+  { parameters, title }: ConnectionOrder,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const suspect = error instanceof MovementError && error.reason === "RepositoryNotInitialized" &&
+    parameters.store === "s3";
+  if (!suspect || await hasBucket(parameters, signal)) return error;
+  return new MovementError(
+    "BucketMissing",
+    `Cannot connect to ${title}: the store at "${parameters.endpoint}" has no bucket ` +
+      `"${parameters.bucket}"; make it, or correct its name in the BackupStorageLocation`,
+    { cause: error },
+  );
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    await Deno.remove(folder, { recursive: true });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    log.warn("A folder of an old repository connection cannot be removed", { folder, error });
+  }
+}
+
+/** One at a time for each key, in the order of asking. */
+function keyedTurns() {
+  const last = new Map<string, Promise<void>>();
+  return {
+    async take(key: string): Promise<Disposable> {
+      const before = last.get(key);
+      const turn = Promise.withResolvers<void>();
+      last.set(key, turn.promise);
+      await before;
+      return {
+        [Symbol.dispose]() {
+          if (last.get(key) === turn.promise) last.delete(key);
+          turn.resolve();
+        },
+      };
+    },
+  };
+}

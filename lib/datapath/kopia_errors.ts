@@ -1,0 +1,190 @@
+import type { Reason } from "../base/reason.ts";
+import type { KopiaExit } from "./kopia_process.ts";
+import { parseManifest, type SnapshotManifest } from "./snapshot_manifest.ts";
+
+export interface KopiaFailure {
+  readonly reason: Reason;
+  /** A sentence for the object's status; without secrets. */
+  readonly message: string;
+  /** A complete snapshot that was saved although some of the volume could not be read. */
+  readonly snapshotID?: string;
+}
+
+export interface FailureFacts {
+  /** As it follows "Cannot ": `back up "/host_pods/…"`. */
+  readonly doing: string;
+  /** Our own folder on the node: what fails there is not the store's fault. */
+  readonly folder: string;
+  /** Values that no text may show. */
+  readonly secrets: readonly string[];
+}
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly reason: Reason;
+  readonly advice: string;
+}
+
+/** What an error of the store or of the repository means; the first rule that matches counts. */
+const rules: readonly Rule[] = [
+  {
+    pattern: /invalid repository password/,
+    reason: "RepositoryPassword",
+    advice: 'the password in Secret "velero-repo-credentials" is not the one that the repository ' +
+      "was made with; put the right one back",
+  },
+  {
+    pattern: /repository not initialized|cannot access storage path/,
+    reason: "RepositoryNotInitialized",
+    advice: "nothing is at the place that the BackupStorageLocation names; check its bucket or " +
+      "folder, its prefix and its credentials, and that the Velero server could make the repository",
+  },
+  {
+    pattern:
+      /no space left on device|disk quota exceeded|StorageFull|QuotaExceeded|quota exceeded/i,
+    reason: "RepositoryFull",
+    advice: "the store is full; free or add space there",
+  },
+  {
+    pattern: /x509:|tls: |certificate|HTTP response to HTTPS client/,
+    reason: "RepositoryUnreachable",
+    advice:
+      "no TLS connection that can be trusted; check s3Url, caCert and insecureSkipTLSVerify " +
+      "of the BackupStorageLocation",
+  },
+  {
+    pattern: /specified bucket does not exist|NoSuchBucket/,
+    reason: "BucketMissing",
+    advice: "make the bucket, or correct its name in the BackupStorageLocation",
+  },
+  {
+    pattern:
+      /request signature|SignatureDoesNotMatch|access ?key|Access ?Denied|Forbidden|invalid credentials|(security|session) token|token.*expired|RequestTimeTooSkewed|permission denied|operation not permitted|read-only file system/i,
+    reason: "RepositoryAccessDenied",
+    advice: "the store refuses us; check the credentials of the BackupStorageLocation and what " +
+      "they are allowed to do",
+  },
+  {
+    pattern:
+      /connection refused|no such host|timeout|timed out|connection reset|broken pipe|unreachable|no route to host|server misbehaving|unexpected EOF|: EOF|Service ?Unavailable|SlowDown|InternalError|Bad Gateway|input\/output error|stale (NFS )?file handle|despite \d+ retries/i,
+    reason: "RepositoryUnreachable",
+    advice: "the store does not answer; check that it runs and can be reached from this node",
+  },
+];
+
+/** Texts that only the side of the repository produces. */
+const storeSide =
+  /PutBlob|GetBlob|ListBlobs|DeleteBlob|write error: |pack data blob|writ(?:e|ing) pack|flush error|open repository|open storage|connecting to repository|connect to storage|storage config|index blob|format (?:blob|manager)|unable to write content/;
+
+const entryError = /Error when processing "(.*)": (.*)/;
+
+/**
+ * Whether a line of a running `snapshot create` says that the store is lost or full: kopia would try
+ * each further file in vain, minutes each.
+ */
+export function isStoreLost(line: string): boolean {
+  return storeSide.test(line) && /despite \d+ retries|no space left on device/.test(line);
+}
+
+/** What an unsuccessful end of kopia means. */
+export function explainFailure(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
+  const { reason, message, ...saved } = explain(exit, facts);
+  return { reason, message: redact(message, facts.secrets), ...saved };
+}
+
+/** Replaces every secret value in a text. */
+export function redact(text: string, secrets: readonly string[]): string {
+  return secrets.filter((secret) => secret.length > 3)
+    .reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
+}
+
+function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
+  const failed = (reason: Reason, cause: string, advice?: string): KopiaFailure => ({
+    reason,
+    message: `Cannot ${facts.doing}: ${cause}${advice === undefined ? "" : `; ${advice}`}`,
+  });
+  if (exit.outOfMemory) {
+    return failed(
+      "KopiaOutOfMemory",
+      "the kernel killed kopia for want of memory",
+      "raise the agent's memory limit, or set ParallelFilesUpload to a smaller number",
+    );
+  }
+  if (exit.signal !== undefined) {
+    return failed("KopiaKilled", `kopia was ended from outside by ${exit.signal}`);
+  }
+  if (exit.code === 127 && exit.lines.some((line) => line.startsWith("setpriv: "))) {
+    return failed("KopiaMissing", lastLine(exit), "check the kopia program in the agent's image");
+  }
+  if (exit.stdout === undefined) {
+    return failed("KopiaFailed", "kopia printed more than 16 MiB on its standard output");
+  }
+  return storeFailure(exit, facts.folder, failed) ?? volumeFailure(exit, facts, failed) ??
+    failed("KopiaFailed", lastLine(exit));
+}
+
+type Failed = (reason: Reason, cause: string, advice?: string) => KopiaFailure;
+
+function storeFailure(exit: KopiaExit, folder: string, failed: Failed): KopiaFailure | undefined {
+  const line = exit.lines.findLast((line) => storeSide.test(line));
+  const rule = rules.find(({ pattern }) => line !== undefined && pattern.test(line));
+  if (line === undefined || rule === undefined) return undefined;
+  const cause = lastCause(line);
+  if (rule.reason === "RepositoryFull" && line.includes(`${folder}/`)) {
+    return failed("NodeDiskFull", cause, `free space on the node under "${folder}"`);
+  }
+  return failed(rule.reason, cause, rule.advice);
+}
+
+function volumeFailure(
+  exit: KopiaExit,
+  { doing }: FailureFacts,
+  failed: Failed,
+): KopiaFailure | undefined {
+  const missing = exit.lines.find((line) => /unable to get local filesystem entry/.test(line));
+  if (missing !== undefined) {
+    const gone = /no such file or directory/.test(missing);
+    return failed(gone ? "HostPathMissing" : "VolumeReadError", lastCause(missing));
+  }
+  const complete = exit.lines.at(-1)?.startsWith("Found ") ?? false;
+  const manifest = parseManifest(exit.stdout ?? "");
+  const first = firstUnreadable(exit, manifest);
+  if (first === undefined) return undefined;
+  const others = Math.max((manifest?.failedCount ?? countEntryErrors(exit)) - 1, 0);
+  const more = others === 0 ? "" : ` (and ${others} other${others === 1 ? "" : "s"})`;
+  const saved = complete && manifest !== undefined && manifest.incomplete === undefined;
+  const rest = saved ? `; the rest was saved as snapshot ${manifest.id}` : "";
+  return {
+    reason: "VolumeReadError",
+    message: `Cannot ${doing}: "${first.path}" cannot be read: ${first.error}${more}${rest}`,
+    ...(saved ? { snapshotID: manifest.id } : {}),
+  };
+}
+
+function firstUnreadable(exit: KopiaExit, manifest: SnapshotManifest | undefined) {
+  const listed = manifest?.failed[0];
+  if (listed !== undefined) return listed;
+  for (const line of exit.lines) {
+    const [, path, error] = entryError.exec(line) ?? [];
+    if (path !== undefined && error !== undefined) return { path, error };
+  }
+}
+
+function countEntryErrors({ lines }: KopiaExit): number {
+  return lines.filter((line) => entryError.test(line)).length;
+}
+
+const longestCause = 600;
+
+/** Kopia repeats whole chains of causes; the end says what happened. */
+function lastCause(line: string): string {
+  const text = line.replace(/^\s*!\s*/, "").trim();
+  return text.length <= longestCause ? text : `…${text.slice(-longestCause)}`;
+}
+
+function lastLine({ lines, code }: KopiaExit): string {
+  const last = lines.findLast((line) => /\w/.test(line));
+  return last === undefined
+    ? `kopia ended with exit code ${code} and said nothing`
+    : lastCause(last);
+}
