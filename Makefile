@@ -1,0 +1,50 @@
+# What is not Deno's own: the set-up of a machine, the test servers, the binary. `make help` lists it.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+export DENO_TLS_CA_STORE := system
+export DENO_NO_UPDATE_CHECK := 1
+export RUST_BACKTRACE := 0
+export RUST_MIN_STACK := 16777216
+
+sources := main.ts deno.json package.json \
+  $(shell find cmd lib -name '*.ts' -not -name '*_test.ts') \
+  $(addprefix build/,build.mjs node_globals.mjs fetch-denort)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build bench ok tools clean prerequisites
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## back up a pod volume for real, restore it with stock kopia, compare (KEEP=1 leaves it up)
+	@tests/tools/tool etcd kube-apiserver kopia >/dev/null
+	@deno run --allow-all tests/demo/demo.ts
+
+test: build tools ## all tests; closes with "N passed, N failed, N skipped"
+	@node build/test.mjs run deno task static \
+	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
+	  -- --trace-leaks tests/integration tests/e2e
+
+build: dist/longshore ## dist/longshore, only when sources changed
+
+bench: build tools ## measure the binary against bare kopia: a table, and JSON
+	@deno run --allow-all tests/bench/bench.ts
+
+ok: node_modules/.installed ## the gate of a change: format, lint, types, layers, unit tests
+	@deno task ok
+
+tools: prerequisites ## the programs that tests run against; built once, some minutes
+	@tests/tools/tool etcd kube-apiserver kopia versitygw >/dev/null
+
+clean: ## remove what was built here (not the cache of tools)
+	rm -rf dist coverage node_modules
+
+dist/longshore: node_modules/.installed $(sources)
+	@node build/build.mjs
+
+node_modules/.installed: package-lock.json | prerequisites
+	@echo "installing the npm packages"
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+prerequisites:
+	@build/prerequisites
