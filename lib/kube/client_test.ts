@@ -131,14 +131,23 @@ Deno.test("tries are bounded and can be switched off", async () => {
   assert.equal(server.requests.length, 6);
 });
 
+/** Resolves when a call is about to be repeated. */
+function repetitions() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const ignore = () => {};
+  const debug = (sentence: string) => void (sentence.includes("is repeated") && resolve());
+  return { log: { debug, info: ignore, warn: ignore, error: ignore }, repeating: promise };
+}
+
 Deno.test("an abort ends the wait between tries", async () => {
   await using server = serve(() =>
     new Response("", { status: 429, headers: { "retry-after": "30" } })
   );
-  await using client = clientFor(server.url);
+  const { log, repeating } = repetitions();
+  await using client = clientFor(server.url, { log });
   const abort = new AbortController();
   const waiting = client.get(pods, name, abort.signal);
-  while (server.requests.length === 0) await new Promise((done) => setTimeout(done, 1));
+  await repeating;
   abort.abort(new Error("enough"));
   await assert.rejects(waiting, /^Error: enough$/);
 });
@@ -360,13 +369,14 @@ Deno.test("disposing the client ends its watches and waits and closes all socket
     else await write("HTTP/1.1 429 X\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n");
     return "keep";
   });
-  const client = clientFor(server.url);
+  const { log, repeating } = repetitions();
+  const client = clientFor(server.url, { log });
   await client.get(pods, name, never);
   const events = client.watch(pods, watching, never);
   await events.next();
   const watched = errorOf(events.next());
   const waiting = errorOf(client.list(pods, {}, never));
-  await until(() => server.requests.length === 3);
+  await repeating;
   await client[Symbol.asyncDispose]();
   assert.equal((await watched).reason, "ClientClosed");
   assert.equal((await waiting).reason, "ClientClosed");
