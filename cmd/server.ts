@@ -1,5 +1,4 @@
-import { sleep } from "../lib/base/abort.ts";
-import { linked } from "../lib/base/abort.ts";
+import { linked, sleep } from "../lib/base/abort.ts";
 import { messageOf } from "../lib/base/error.ts";
 import { configureLog, type Log, logger } from "../lib/base/log.ts";
 import { createMetrics, type Metrics } from "../lib/base/metrics.ts";
@@ -56,7 +55,7 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   await using client = createClient(connection, { userAgent });
   const metrics = createMetrics();
   await using _listener = listenForMetrics(metrics, options.metricsAddress);
-  log.info("Metrics are served", options.metricsAddress);
+  log.info("Metrics are served", { ...options.metricsAddress });
   await using repositories = await openRepositories(options, { client, world });
   const recorder = createRecorder(client, { component: "longshore", host: node });
   await using _recorder = recorder;

@@ -3,8 +3,9 @@ import { MovementError } from "../base/error.ts";
 import { type Pod, pods } from "../api/core.ts";
 import { annotations, labels, requesters, snapshotNames } from "../api/names.ts";
 import { type PodVolumeBackup, podVolumeBackups } from "../api/pod_volume_backup.ts";
-import { deleteSnapshot, openBackup } from "../datapath/kopia_backup.ts";
+import { openBackup } from "../datapath/kopia_backup.ts";
 import type { Repositories } from "../datapath/repositories.ts";
+import { deleteSnapshot } from "../datapath/snapshots.ts";
 import { hostPath } from "../expose/host_path.ts";
 import { volumeFolder } from "../expose/pod_volume.ts";
 import { isNotFound } from "../kube/api_error.ts";
@@ -89,10 +90,7 @@ async function open(
     result: ({ snapshotID }) => ({ path, snapshotID }),
     annotations: { [sourceAnnotation]: source },
     discard: (snapshotID, signal) => deleteSnapshot(session, snapshotID, signal),
-    async [Symbol.asyncDispose]() {
-      await dataPath[Symbol.asyncDispose]();
-      await session[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => dataPath[Symbol.asyncDispose](), // the session's as well
   };
 }
 

@@ -1,0 +1,93 @@
+/** Where the agent keeps what kopia needs on the node, and what kopia may see of the environment. */
+import { join } from "node:path";
+import { ConfigError, messageOf } from "../lib/base/error.ts";
+import { kopiaFinder } from "../lib/datapath/kopia_program.ts";
+import { createRepositories, type Repositories } from "../lib/datapath/repositories.ts";
+import type { KubeClient } from "../lib/kube/client.ts";
+import type { World } from "./command.ts";
+import type { ServerOptions } from "./server_options.ts";
+
+export interface RepositoriesNeeds {
+  readonly client: KubeClient;
+  readonly world: World;
+}
+
+/** Makes a private folder for this process, and removes those of agents that were killed. */
+export async function openRepositories(
+  { namespace, resourceTimeoutMs, kopia }: ServerOptions,
+  { client, world }: RepositoriesNeeds,
+): Promise<Repositories> {
+  const folder = await privateFolder(world);
+  const credentialsFile = world.env("AWS_SHARED_CREDENTIALS_FILE");
+  const repositories = createRepositories({
+    client,
+    namespace,
+    resourceTimeoutMs,
+    ...(credentialsFile && { credentialsFile }),
+    kopia: {
+      find: kopiaFinder({
+        searchPath: world.env("PATH") ?? "",
+        ...(kopia !== undefined && { kopia }),
+      }),
+      folder,
+      environment: kopiaEnvironment(world),
+    },
+  });
+  return {
+    open: repositories.open,
+    async [Symbol.asyncDispose]() {
+      await repositories[Symbol.asyncDispose]();
+      await Deno.remove(folder, { recursive: true }).catch(() => {}); // the next start removes it
+    },
+  };
+}
+
+const inherited = [
+  ...["PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"],
+  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
+];
+
+function kopiaEnvironment(world: World): Readonly<Record<string, string>> {
+  return Object.fromEntries(inherited.flatMap((name) => {
+    const value = world.env(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
+const folderName = /^longshore-(\d+)$/;
+
+/** Its name holds the process id, so that a later agent knows whether its owner still lives. */
+async function privateFolder(world: World): Promise<string> {
+  const tried: string[] = [];
+  for (
+    const place of [world.env("VELERO_SCRATCH_DIR"), world.env("HOME"), world.env("TMPDIR"), "/tmp"]
+  ) {
+    if (!place?.startsWith("/")) continue;
+    const parent = join(place, "udmrepo");
+    try {
+      await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
+      await removeAbandoned(parent);
+      const folder = join(parent, `longshore-${Deno.pid}`);
+      await Deno.mkdir(folder, { mode: 0o700 });
+      return folder;
+    } catch (error) {
+      tried.push(`"${parent}": ${messageOf(error)}`);
+    }
+  }
+  throw new ConfigError(
+    `No place for the uploader's cache and configuration (${tried.join("; ")}); ` +
+      "mount a writable volume and name it with VELERO_SCRATCH_DIR",
+  );
+}
+
+async function removeAbandoned(parent: string): Promise<void> {
+  for await (const { name } of Deno.readDir(parent)) {
+    const pid = Number(name.match(folderName)?.[1]);
+    if (Number.isNaN(pid) || (pid !== Deno.pid && await lives(pid))) continue;
+    await Deno.remove(join(parent, name), { recursive: true });
+  }
+}
+
+async function lives(pid: number): Promise<boolean> {
+  return await Deno.stat(`/proc/${pid}`).then(() => true, () => false);
+}
