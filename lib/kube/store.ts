@@ -1,3 +1,4 @@
+import { orAbort } from "../base/abort.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "./object.ts";
 import type { WatchChange } from "./watch.ts";
 
@@ -8,6 +9,8 @@ export interface StoreReader<T extends KubeObject> {
   readonly size: number;
   get(key: ObjectKey): T | undefined;
   list(): readonly T[];
+  /** Resolves when the store is synced. */
+  whenSynced(signal: AbortSignal): Promise<void>;
 }
 
 export interface Store<T extends KubeObject> extends StoreReader<T> {
@@ -22,10 +25,12 @@ export interface Store<T extends KubeObject> extends StoreReader<T> {
 export function createStore<T extends KubeObject>(): Store<T> {
   let objects = new Map<ObjectKey, T>();
   let synced = false;
+  const firstList = Promise.withResolvers<void>();
   const replaceAll = (listed: readonly T[]): ObjectKey[] => {
     const before = objects;
     objects = new Map(listed.map((object) => [keyOf(object), object]));
     synced = true;
+    firstList.resolve();
     const changed = [...objects].filter(([key, object]) => !isSame(before.get(key), object));
     const removed = [...before.keys()].filter((key) => !objects.has(key));
     return [...changed.map(([key]) => key), ...removed];
@@ -39,6 +44,7 @@ export function createStore<T extends KubeObject>(): Store<T> {
     },
     get: (key) => objects.get(key),
     list: () => [...objects.values()],
+    whenSynced: (signal) => orAbort(firstList.promise, signal),
     apply(change) {
       switch (change.type) {
         case "reset":

@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { KubeObject, ObjectKey } from "./object.ts";
 import { createStore } from "./store.ts";
 
@@ -45,10 +45,16 @@ Deno.test("set and gone answer their key once", () => {
   equal(store.get(key("a")), undefined);
 });
 
-Deno.test("a store is synced by the first whole list, not by single objects", () => {
+Deno.test("a store is synced by the first whole list, not by single objects", async () => {
   const store = createStore<KubeObject>();
+  const end = new AbortController();
+  const given = store.whenSynced(end.signal);
+  end.abort(new Error("enough"));
+  await rejects(given, { message: "enough" });
+  const wait = store.whenSynced(new AbortController().signal);
   store.apply({ type: "set", object: object("a", "1") });
   equal(store.synced, false);
   deepEqual(store.apply({ type: "reset", objects: [object("a", "1")] }), []);
   equal(store.synced, true);
+  await wait;
 });
