@@ -9,6 +9,13 @@ export interface ServerProcess extends AsyncDisposable {
   logTail(): string;
 }
 
+export interface ServerOptions {
+  readonly logFile: string;
+  readonly cwd: string;
+  /** Added to the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
  * Starts a server. The system writes its output to `logFile`, not this program: a pump running
  * through several tests would count as a leak of each.
@@ -16,12 +23,13 @@ export interface ServerProcess extends AsyncDisposable {
 export function startServer(
   program: string,
   args: readonly string[],
-  { logFile, cwd }: { readonly logFile: string; readonly cwd: string },
+  { logFile, cwd, env = {} }: ServerOptions,
 ): ServerProcess {
   const script = 'log=$1; shift; exec setpriv --pdeathsig KILL -- "$@" >>"$log" 2>&1';
   const child = new Deno.Command("sh", {
     args: ["-c", script, "sh", logFile, program, ...args],
     cwd,
+    env,
     stdin: "null",
     stdout: "null",
     stderr: "null",

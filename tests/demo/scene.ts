@@ -1,0 +1,187 @@
+import { fileURLToPath } from "node:url";
+import { stringify } from "yaml";
+import type { Pod } from "../../lib/api/core.ts";
+import { type PodVolumeBackup, podVolumeBackups } from "../../lib/api/pod_volume_backup.ts";
+import { deadline, sleep } from "../../lib/base/abort.ts";
+import { createClient } from "../../lib/kube/client.ts";
+import { connect } from "../../lib/kube/connection.ts";
+import type { KubeObject } from "../../lib/kube/object.ts";
+import { type ControlPlane, startControlPlane } from "../support/control_plane.ts";
+import { installCrds } from "../support/install_crds.ts";
+import {
+  backupRepository,
+  backupStorageLocation,
+  password,
+  pod,
+  podVolumeBackup,
+  repositoryPasswordSecret,
+} from "../support/objects.ts";
+import { freePorts } from "../support/ports.ts";
+import { runProcess } from "../support/process.ts";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { tool } from "../support/tools.ts";
+import { megabytes, type Narrator, seconds } from "./narrator.ts";
+
+export const binary = fileURLToPath(new URL("../../dist/longshore", import.meta.url));
+
+export const namespace = "velero";
+const never = new AbortController().signal;
+const backupLimitMs = 180_000;
+
+export interface Scene {
+  /** Everything of the demo lies below it. */
+  readonly folder: string;
+  readonly stack: AsyncDisposableStack;
+  readonly tell: Narrator;
+}
+
+export async function startCluster({ folder, stack, tell }: Scene): Promise<ControlPlane> {
+  const controlPlane = stack.use(await startControlPlane({ folder: `${folder}/control-plane` }));
+  await installCrds(controlPlane);
+  for (const name of [namespace, "app"]) {
+    await controlPlane.call("POST", "/api/v1/namespaces", { metadata: { name } });
+  }
+  tell.detail(`kube-apiserver at ${controlPlane.server}; the definitions of manifests/crds are in`);
+  return controlPlane;
+}
+
+/** There is no kubelet: the pod is made Running by hand, and its volume lies where a kubelet has it. */
+export async function makePod({ folder, tell }: Scene, controlPlane: ControlPlane) {
+  const path = "/api/v1/namespaces/app/pods";
+  const { metadata } = await controlPlane.call<Pod>("POST", path, pod());
+  const uid = metadata.uid ?? "";
+  await controlPlane.call("PATCH", `${path}/web/status`, { status: { phase: "Running" } });
+  const volume = `${folder}/pods/${uid}/volumes/kubernetes.io~empty-dir/data`;
+  await Deno.mkdir(volume, { recursive: true });
+  tell.detail(`pod app/web, volume "data": ${volume}`);
+  return { uid, volume };
+}
+
+export interface Kopia {
+  readonly program: string;
+  readonly configFile: string;
+  run(...args: string[]): Promise<string>;
+}
+
+/** What a Velero server does before its first backup of a namespace. */
+export async function makeRepository(
+  { folder, tell }: Scene,
+  controlPlane: ControlPlane,
+): Promise<Kopia> {
+  const program = await tool("kopia");
+  const configFile = `${folder}/kopia.config`;
+  const run = async (...args: string[]) => {
+    const all = [...args, `--config-file=${configFile}`, "--no-auto-maintenance"];
+    const { code, stdout, stderr } = await runProcess(program, all, {
+      env: { HOME: folder, KOPIA_PASSWORD: password, KOPIA_CHECK_FOR_UPDATES: "false" },
+    });
+    if (code !== 0) throw new Error(`kopia ${args.join(" ")} failed: ${stderr}`);
+    return stdout;
+  };
+  const store = `${folder}/store`;
+  const repository = `${store}/kopia/app`;
+  await Deno.mkdir(repository, { recursive: true });
+  const owner = ["--override-username=default", "--override-hostname=default"];
+  await run("repository", "create", "filesystem", `--path=${repository}`, ...owner);
+  const version = (await runProcess(program, ["--version"])).stdout.split(" ")[0];
+  tell.detail(`kopia ${version}, repository in ${repository}`);
+  const objects: KubeObject[] = [
+    backupStorageLocation({ spec: { config: { fspath: store } } }),
+    backupRepository(),
+  ];
+  for (const object of objects) {
+    const plural = `${object.kind?.toLowerCase()}s`.replace(/ys$/, "ies");
+    await controlPlane.call("POST", `/apis/velero.io/v1/namespaces/${namespace}/${plural}`, object);
+    tell.detail(`${object.kind} ${namespace}/${object.metadata.name}`);
+  }
+  const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+  const { metadata } = await controlPlane.call<KubeObject>(
+    "POST",
+    secrets,
+    repositoryPasswordSecret(),
+  );
+  tell.detail(`Secret ${namespace}/${metadata.name}`);
+  return { program, configFile, run };
+}
+
+export async function startAgent(
+  { folder, stack, tell }: Scene,
+  controlPlane: ControlPlane,
+  kopia: Kopia,
+): Promise<ServerProcess> {
+  const [port] = freePorts(1);
+  const args = [
+    "server",
+    `--kubeconfig=${controlPlane.kubeconfig}`,
+    `--namespace=${namespace}`,
+    "--node-name=node-1",
+    `--host-pods=${folder}/pods`,
+    `--kopia=${kopia.program}`,
+    `--metrics-address=127.0.0.1:${port}`,
+    "--progress-interval=200ms",
+  ];
+  tell.detail(`dist/longshore ${args.join(" ")}`);
+  const logFile = `${folder}/agent.log`;
+  const agent = startServer(binary, args, { logFile, cwd: folder, env: { HOME: folder } });
+  stack.use(agent);
+  using limit = deadline(never, 20_000, "The start of the agent");
+  while (!await answers(`http://127.0.0.1:${port}/metrics`)) {
+    if (agent.hasEnded()) throw new Error(`The agent ended at once:\n${agent.logTail()}`);
+    await sleep(50, limit.signal);
+  }
+  tell.detail(`its log: ${logFile}`);
+  return agent;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url);
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Creates the object and tells each change of it until it is Completed; answers the snapshot's id. */
+export async function backUp(
+  { tell }: Scene,
+  controlPlane: ControlPlane,
+  podUid: string,
+): Promise<string> {
+  const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
+  await using client = createClient(connection, { userAgent: "longshore-demo" });
+  const started = performance.now();
+  const created = await client.create(podVolumeBackups, backupOf(podUid), never);
+  tell.detail(`PodVolumeBackup ${namespace}/${created.metadata.name}`);
+  using limit = deadline(never, backupLimitMs, "The backup");
+  const events = client.watch(podVolumeBackups, {
+    namespace,
+    resourceVersion: created.metadata.resourceVersion ?? "",
+    timeoutSeconds: backupLimitMs / 1_000,
+    readDeadlineMs: backupLimitMs,
+  }, limit.signal);
+  for await (const event of events) {
+    if (event.type === "BOOKMARK") continue;
+    const { status } = event.object;
+    tell.detail(`${seconds(performance.now() - started).padStart(6)}  ${progressOf(status)}`);
+    if (status?.phase === "Failed") throw new Error(`The backup failed: ${status.message}`);
+    if (status?.phase !== "Completed") continue;
+    tell.detail(stringify({ status }));
+    return status.snapshotID ?? "";
+  }
+  throw new Error("The watch ended before the backup was Completed");
+}
+
+/** A new PodVolumeBackup of the demo's volume, as a Velero server would make it. */
+export function backupOf(podUid: string, name = "demo-1"): PodVolumeBackup {
+  const pod = { kind: "Pod", namespace: "app", name: "web", uid: podUid };
+  return podVolumeBackup({ name, spec: { pod } });
+}
+
+function progressOf(status: PodVolumeBackup["status"]): string {
+  const { bytesDone, totalBytes } = status?.progress ?? {};
+  const phase = (status?.phase ?? "New").padEnd(11);
+  if (bytesDone === undefined) return phase;
+  return `${phase} ${megabytes(bytesDone)}${totalBytes ? ` of ${megabytes(totalBytes)}` : ""}`;
+}
