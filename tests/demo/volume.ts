@@ -2,7 +2,7 @@ import { lchownSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 
 const bigFileMegabytes = 256;
-const smallFiles = 2_000;
+const smallFiles = 1_000;
 
 /** Fills a folder with what a backup must not lose: sizes, modes, owners, times, links, odd names. */
 export async function fillVolume(folder: string): Promise<void> {
