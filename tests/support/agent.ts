@@ -1,0 +1,114 @@
+import { type Child, isAlive, moversOf, until } from "./children.ts";
+import { freePorts } from "./ports.ts";
+import { type ProcessResult, startProcess } from "./process.ts";
+import { tempFolder } from "./temp.ts";
+
+export interface AgentOptions {
+  readonly kubeconfig: string;
+  readonly hostPods: string;
+  /** The kopia program. */
+  readonly kopia: string;
+  readonly node?: string;
+  /** More flags; one that is given twice counts as it was given last. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** What runs the agent, such as `setpriv` with its arguments. */
+  readonly wrapper?: readonly string[];
+  /** Its HOME; the default is a temporary folder. */
+  readonly home?: string;
+}
+
+/** One line of the agent's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A running agent. Disposing it kills it. */
+export interface Agent extends AsyncDisposable {
+  readonly pid: number;
+  readonly home: string;
+  /** All that it has written so far. */
+  output(): string;
+  /** The log so far; throws when a line is not a JSON object. */
+  log(): LogLine[];
+  /** The first line that matches, already written or still to come. */
+  line(pattern: RegExp, limitMs?: number): Promise<string>;
+  /** A scrape. */
+  metrics(): Promise<string>;
+  /** The kopias that move data for it now. */
+  movers(): Child[];
+  /** Waits for a kopia that moves data and stops it in its tracks. */
+  freeze(): Promise<Frozen>;
+  kill(signal: Deno.Signal): void;
+  /** Sends the signal and awaits the end. */
+  stop(signal?: Deno.Signal): Promise<ProcessResult>;
+  ended(): Promise<ProcessResult>;
+}
+
+/** A kopia that stands still (SIGSTOP) in the middle of its work. */
+export interface Frozen extends Child {
+  resume(): void;
+  isAlive(): boolean;
+}
+
+/** How the agent is started: the built binary, or what LONGSHORE_BIN names (`main.ts` also works). */
+export function agentProgram(): readonly [string, ...string[]] {
+  const built = new URL("../../dist/longshore", import.meta.url).pathname;
+  const program = Deno.env.get("LONGSHORE_BIN") ?? built;
+  if (!program.endsWith(".ts")) return [program];
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  return [Deno.execPath(), "run", "--allow-all", `--config=${config}`, program];
+}
+
+/** Starts the agent and awaits that it serves; JSON log lines, debug level, a free metrics port. */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { kubeconfig, hostPods, kopia, node = "node-1", flags = [], env = {} } = options;
+  await using stack = new AsyncDisposableStack();
+  const home = options.home ?? stack.use(tempFolder("agent")).path;
+  const [port] = freePorts(1) as [number];
+  const [program = "", ...args] = [...options.wrapper ?? [], ...agentProgram(), "server"];
+  const child = stack.use(startProcess(program, [
+    ...args,
+    ...["--kubeconfig", kubeconfig, "--node-name", node, "--host-pods", hostPods],
+    ...["--metrics-address", `127.0.0.1:${port}`, "--kopia", kopia],
+    ...["--log-level", "debug", "--log-format", "json", ...flags],
+  ], { env: { HOME: home, ...env } }));
+  await child.line(/Metrics are served/, 30_000);
+  const owned = stack.move();
+  const output = () => child.stdout() + child.stderr();
+  const movers = () => moversOf(child.pid);
+  return {
+    pid: child.pid,
+    home,
+    output,
+    log: () => child.stdout().split("\n").slice(0, -1).map((line) => JSON.parse(line)),
+    line: child.line,
+    async metrics() {
+      const answer = await fetch(`http://127.0.0.1:${port}/metrics`, {
+        headers: { connection: "close" },
+      });
+      return await answer.text();
+    },
+    movers,
+    freeze: () => freeze(movers),
+    kill: child.kill,
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return await child.ended();
+    },
+    ended: child.ended,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function freeze(movers: () => Child[]): Promise<Frozen> {
+  const mover = await until("kopia moves data", () => movers()[0]);
+  Deno.kill(mover.pid, "SIGSTOP");
+  return {
+    ...mover,
+    resume: () => Deno.kill(mover.pid, "SIGCONT"),
+    isAlive: () => isAlive(mover.pid),
+  };
+}

@@ -1,0 +1,61 @@
+import { deadline, sleep } from "../../lib/base/abort.ts";
+
+/** A child process of a program under test. */
+export interface Child {
+  readonly pid: number;
+  /** Its arguments, the program first. */
+  readonly args: readonly string[];
+}
+
+/** The children of a process at this moment, zombies left out. */
+export function childrenOf(pid: number): Child[] {
+  const found: Child[] = [];
+  for (const thread of namesIn(`/proc/${pid}/task`)) {
+    const children = read(`/proc/${pid}/task/${thread}/children`);
+    for (const child of children.split(" ").filter((text) => text !== "")) {
+      const args = read(`/proc/${child}/cmdline`).split("\0").slice(0, -1);
+      if (args.length > 0) found.push({ pid: Number(child), args });
+    }
+  }
+  return found;
+}
+
+/** The kopias that move data for an agent; short commands such as `repository connect` are not. */
+export function moversOf(pid: number): Child[] {
+  return childrenOf(pid).filter(({ args }) => args.includes("snapshot") && args.includes("create"));
+}
+
+export function isAlive(pid: number): boolean {
+  const state = read(`/proc/${pid}/stat`).split(") ").at(-1)?.[0] ?? "";
+  return state !== "" && state !== "Z";
+}
+
+/** Looks every few milliseconds, for what the system tells nobody about. */
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false,
+  limitMs = 20_000,
+): Promise<T> {
+  using limit = deadline(new AbortController().signal, limitMs, `Waiting until ${what}`);
+  for (;;) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    await sleep(4, limit.signal);
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function read(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch {
+    return "";
+  }
+}
