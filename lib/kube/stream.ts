@@ -3,27 +3,62 @@ import { linked } from "../base/abort.ts";
 /**
  * The bytes of a body. The only place where a stream is read, because an abort given to `fetch` is
  * lost for ever once the Response has been collected: here a listener of our own holds the reader.
- * An abort throws the signal's reason; leaving the loop frees the connection.
+ * An abort throws the signal's reason; leaving the loop frees the connection. A piece is valid until
+ * the next one is asked for.
  */
 export async function* chunks(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
+  const reader = readerOf(body);
   const cancel = () => void reader.cancel(signal.reason).catch(() => {});
   signal.addEventListener("abort", cancel, { once: true });
   try {
     while (true) {
       signal.throwIfAborted();
-      const { done, value } = await reader.read();
+      const piece = await reader.read();
       signal.throwIfAborted();
-      if (done) return;
-      yield value;
+      if (piece === undefined) return;
+      yield piece;
     }
   } finally {
     signal.removeEventListener("abort", cancel);
     await reader.cancel().catch(() => {});
   }
+}
+
+interface Reader {
+  /** Undefined at the end. */
+  read(): Promise<Uint8Array | undefined>;
+  cancel(reason?: unknown): Promise<void>;
+}
+
+const bufferBytes = 65_536;
+
+/**
+ * One buffer for the whole of a stream of bytes: by itself Deno takes 64 KiB for each piece, however
+ * small, and that garbage doubles the memory of a big list.
+ */
+function readerOf(body: ReadableStream<Uint8Array>): Reader {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    const plain = body.getReader(); // no stream of bytes
+    return {
+      read: async () => (await plain.read()).value,
+      cancel: (reason) => plain.cancel(reason),
+    };
+  }
+  let buffer = new ArrayBuffer(bufferBytes);
+  return {
+    async read() {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (value !== undefined) buffer = value.buffer;
+      return done ? undefined : value;
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
 }
 
 /** A body or line was longer than allowed. */
@@ -73,7 +108,7 @@ export async function* lines(
       if (line.length > 0) yield decoder.decode(line);
     }
     if (start < chunk.length) {
-      pending.push(chunk.subarray(start));
+      pending.push(chunk.slice(start));
       pendingLength += chunk.length - start;
       if (pendingLength > limitBytes) throw new TooLargeError(`more than ${formatMiB(limitBytes)}`);
     }

@@ -55,6 +55,27 @@ Deno.test("an abort ends a read that would never end, with the signal's reason",
   assert.equal((canceled as Error).message, "enough");
 });
 
+Deno.test("a line that comes in several pieces of a reused buffer is whole", async () => {
+  const parts = ["aaaa", "bbbb\ncc", "dd\n", "e\n"].map(encode);
+  const source: UnderlyingByteSource = {
+    type: "bytes",
+    pull(controller: ReadableByteStreamController) {
+      const request = controller.byobRequest;
+      const part = parts.shift();
+      if (part === undefined) {
+        controller.close();
+        request?.respond(0);
+        return;
+      }
+      assert.ok(request?.view, "the reader brings its own buffer");
+      new Uint8Array(request.view.buffer, request.view.byteOffset).set(part);
+      request.respond(part.length);
+    },
+  };
+  const body = new ReadableStream(source);
+  assert.deepEqual(await all(lines(chunks(body, never), 100)), ["aaaabbbb", "ccdd", "e"]);
+});
+
 Deno.test("leaving the loop early cancels the stream", async () => {
   let canceled = false;
   const endless = new ReadableStream<Uint8Array>({
