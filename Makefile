@@ -22,7 +22,7 @@ demo: build ## back up a pod volume for real, restore it with stock kopia, compa
 test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 	@node build/test.mjs run deno task static \
 	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
-	  -- --trace-leaks tests/integration tests/e2e
+	  -- --trace-leaks $(wildcard tests/integration tests/e2e)
 
 build: dist/longshore ## dist/longshore, only when sources changed
 
