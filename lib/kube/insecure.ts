@@ -1,6 +1,7 @@
 /**
  * HTTP over TLS that checks less or another name than `fetch` can: insecure-skip-tls-verify and
- * tls-server-name. Made of undici with a `connect` over node:tls; loaded only when needed.
+ * tls-server-name. Made of undici with a `connect` over node:tls; loaded only when needed. It goes
+ * straight to the server: HTTPS_PROXY is not followed here.
  */
 import tls from "node:tls";
 import { Agent, fetch as undiciFetch } from "undici";

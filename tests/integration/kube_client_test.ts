@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ApiError, isAlreadyExists, isConflict, isForbidden } from "../../lib/kube/api_error.ts";
+import { isAlreadyExists, isConflict, isForbidden } from "../../lib/kube/api_error.ts";
 import { isGone, isNotFound } from "../../lib/kube/api_error.ts";
 import { type ClientOptions, createClient, type KubeClient } from "../../lib/kube/client.ts";
 import { connect, type Connection, type ConnectOptions } from "../../lib/kube/connection.ts";
@@ -7,11 +7,12 @@ import type { KubeObject, Resource } from "../../lib/kube/object.ts";
 import { listAll, listPages } from "../../lib/kube/pages.ts";
 import { connectProxy } from "../support/connect_proxy.ts";
 import { type ControlPlane, startControlPlane } from "../support/control_plane.ts";
+import { errorOf, never } from "../support/kube_answers.ts";
+import { fillThings, things } from "../support/many_things.ts";
 import { tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
 
 const ignore = await toolsMissing("etcd", "kube-apiserver");
-const never = new AbortController().signal;
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -40,14 +41,6 @@ const selfSubjectReviews: Resource<Review> = {
   kind: "SelfSubjectReview",
   namespaced: false,
 };
-const things: Resource<KubeObject> = {
-  group: "longshore.test",
-  version: "v1",
-  plural: "things",
-  kind: "Thing",
-  namespaced: true,
-};
-
 function clientOf(connection: Connection, options: Partial<ClientOptions> = {}): KubeClient {
   return createClient(connection, { userAgent: "longshore-test", retries: 0, ...options });
 }
@@ -59,12 +52,6 @@ async function clientFor(options: ConnectOptions): Promise<KubeClient> {
 async function whoAmI(client: KubeClient): Promise<string | undefined> {
   const review: Review = { metadata: {} as Review["metadata"] }; // a review has no name
   return (await client.create(selfSubjectReviews, review, never)).status?.userInfo.username;
-}
-
-async function errorOf(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.then(() => undefined, (thrown) => thrown);
-  assert.ok(error instanceof ApiError, `${error}`);
-  return error;
 }
 
 function podServiceAccount(controlPlane: ControlPlane, folder: string): ConnectOptions {
@@ -302,41 +289,6 @@ Deno.test({
     );
   },
 });
-
-/** Written to etcd directly: through the API server they would take minutes. */
-async function fillThings(controlPlane: ControlPlane, count: number) {
-  const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  await controlPlane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-    metadata: { name: "things.longshore.test" },
-    spec: {
-      group: things.group,
-      scope: "Namespaced",
-      names: { plural: things.plural, kind: things.kind, singular: "thing", listKind: "ThingList" },
-      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }],
-    },
-  });
-  const put = (index: number) => {
-    const name = `t${String(index).padStart(6, "0")}`;
-    const metadata = {
-      name,
-      namespace: "default",
-      uid: name,
-      creationTimestamp: "2026-01-01T00:00:00Z",
-    };
-    const value = JSON.stringify({ apiVersion: "longshore.test/v1", kind: "Thing", metadata });
-    const key = btoa(`/registry/longshore.test/things/default/${name}`);
-    return { requestPut: { key, value: btoa(value) } };
-  };
-  for (let from = 0; from < count; from += 100) {
-    const success = Array.from({ length: Math.min(100, count - from) }, (_, i) => put(from + i));
-    const response = await fetch(`${controlPlane.etcdServer}/v3/kv/txn`, {
-      method: "POST",
-      body: JSON.stringify({ success }),
-    });
-    await response.text();
-    assert.equal(response.status, 200);
-  }
-}
 
 async function listMany(client: KubeClient, controlPlane: ControlPlane) {
   const count = 50_000;
