@@ -1,97 +1,27 @@
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { deadline, orAbort, sleep } from "../../lib/base/abort.ts";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { sleep } from "../../lib/base/abort.ts";
 import type { Log } from "../../lib/base/log.ts";
 import { createClient, type KubeClient } from "../../lib/kube/client.ts";
 import { connect, type Connection } from "../../lib/kube/connection.ts";
-import { followStore } from "../../lib/kube/controller.ts";
 import { type CoreEvent, createRecorder } from "../../lib/kube/events.ts";
-import { kubeSource, withoutManagedFields } from "../../lib/kube/kube_source.ts";
-import type { KubeObject, ObjectKey, Resource } from "../../lib/kube/object.ts";
-import { createStore, type StoreReader } from "../../lib/kube/store.ts";
+import type { StoreReader } from "../../lib/kube/store.ts";
 import { claim, update, writeUntilDone } from "../../lib/kube/update.ts";
-import {
-  newWatchHealth,
-  type WatchForeverOptions,
-  type WatchHealth,
-} from "../../lib/kube/watch.ts";
 import { type ControlPlane, startControlPlane } from "../support/control_plane.ts";
+import {
+  type ConfigMap,
+  configMap,
+  configMaps,
+  followConfigMaps,
+  key,
+  namespace,
+  never,
+  warningsOnly,
+} from "../support/follow_config_maps.ts";
 import { startProcess } from "../support/process.ts";
 import { startProxy } from "../support/proxy.ts";
 import { toolsMissing } from "../support/tools.ts";
-import { startWatchServer, type Trouble } from "../support/watch_server.ts";
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-const configMaps: Resource<ConfigMap> = {
-  group: "",
-  version: "v1",
-  plural: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-};
 const ignore = await toolsMissing("etcd", "kube-apiserver");
-const never = new AbortController().signal;
-const namespace = "default";
-
-interface Following extends AsyncDisposable {
-  readonly store: StoreReader<ConfigMap>;
-  readonly health: WatchHealth;
-  readonly warnings: readonly string[];
-  /** Waits until the store is so; throws after 60 s. */
-  until(what: string, isSo: (store: StoreReader<ConfigMap>) => boolean): Promise<void>;
-}
-
-/** Follows the ConfigMaps marked `test=watch` until disposed. */
-function followConfigMaps(client: KubeClient, options: WatchForeverOptions = {}): Following {
-  const source = kubeSource(client, configMaps, {
-    namespace,
-    labelSelector: "test=watch",
-    trim: withoutManagedFields,
-    pageSize: 3,
-  });
-  const store = createStore<ConfigMap>();
-  const health = newWatchHealth();
-  const { log, warnings } = warningsOnly();
-  const end = new AbortController();
-  let changed = Promise.withResolvers<void>();
-  const note = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
-  const following = followStore(
-    { source, store, changed: note, health, log, ...options },
-    end.signal,
-  );
-  following.catch(() => {});
-  return {
-    store,
-    health,
-    warnings,
-    async until(what, isSo) {
-      using limit = deadline(never, 60_000, what);
-      while (!isSo(store)) await orAbort(Promise.race([changed.promise, following]), limit.signal);
-    },
-    async [Symbol.asyncDispose]() {
-      end.abort(new Error("the test has ended"));
-      await rejects(following, { message: "the test has ended" });
-    },
-  };
-}
-
-function warningsOnly() {
-  const warnings: string[] = [];
-  const quiet = () => {};
-  const warn: Log["warn"] = (sentence, fields) =>
-    void warnings.push(`${sentence}: ${fields?.["cause"]}`);
-  return { log: { debug: quiet, info: quiet, warn, error: quiet }, warnings };
-}
-
-function configMap(name: string, text = "1"): ConfigMap {
-  return { metadata: { name, namespace, labels: { test: "watch" } }, data: { text } };
-}
-
-const key = (name: string) => `${namespace}/${name}` as ObjectKey;
 
 function through(connection: Connection, port: number): KubeClient {
   return createClient({ ...connection, server: `https://127.0.0.1:${port}` }, {
@@ -162,6 +92,22 @@ Deno.test({
       const took = performance.now() - started;
       ok(took > 1_000 && took < 30_000, `${took} ms`);
       match(following.warnings.join(), /sent nothing for 2 s/);
+    });
+
+    await t.step("goes on over a slow connection that is cut again and again", async () => {
+      await using proxy = startProxy({ port: portOf(plane) });
+      proxy.slow(50_000);
+      await using watcher = through(connection, proxy.port);
+      await using following = followConfigMaps(watcher, hurried);
+      await following.store.whenSynced(never);
+      for (const text of ["once", "twice", "thrice"]) {
+        proxy.cut();
+        await write("first-1", text);
+        await following.until(
+          "the change",
+          (store) => store.get(key("first-1"))?.data?.["text"] === text,
+        );
+      }
     });
 
     await t.step("misses nothing when the API server is killed and started again", async () => {
@@ -279,48 +225,3 @@ Deno.test({
 function portOf({ server }: ControlPlane): number {
   return Number(new URL(server).port);
 }
-
-Deno.test("whatever a server does to watches, it is asked at most twice in any second", async () => {
-  const troubles: Trouble[] = ["end", { cutAfter: 0 }, { cutAfter: 140 }];
-  await Promise.all(troubles.map(async (trouble) => {
-    await using server = startWatchServer();
-    server.set("a", "1");
-    server.trouble = (what) => {
-      if (what === "list") return undefined;
-      server.set("a", "2");
-      return trouble;
-    };
-    await using client = createClient(
-      { server: server.url, namespace, source: "the test", credentials: { type: "none" } },
-      { userAgent: "test" },
-    );
-    await using following = followConfigMaps(client);
-    await sleep(6_000, never);
-    const times = [...server.watches];
-    ok(times.length >= 3, `${times}`);
-    for (const from of times) {
-      const within = times.filter((time) => time >= from && time < from + 1_000);
-      ok(within.length <= 2, `${JSON.stringify(trouble)}: ${times}`);
-    }
-    equal(following.store.size, 1);
-  }));
-});
-
-Deno.test("watches that are always too late list at most twice in any second", async () => {
-  await using server = startWatchServer();
-  server.trouble = (what) => {
-    server.set("a", "1");
-    if (what === "watch") server.forget();
-    return undefined;
-  };
-  await using client = createClient(
-    { server: server.url, namespace, source: "the test", credentials: { type: "none" } },
-    { userAgent: "test" },
-  );
-  await using following = followConfigMaps(client);
-  await sleep(5_000, never);
-  for (const from of server.lists) {
-    ok(server.lists.filter((time) => time >= from && time < from + 1_000).length <= 2);
-  }
-  match(following.warnings.join(), /410/);
-});

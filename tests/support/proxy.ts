@@ -21,6 +21,7 @@ export interface Proxy extends AsyncDisposable {
 
 interface Line {
   readonly ends: readonly [Deno.TcpConn, Deno.TcpConn];
+  readonly released: PromiseWithResolvers<void>;
   isSilent: boolean;
 }
 
@@ -41,7 +42,11 @@ export function startProxy({ hostname = "127.0.0.1", port }: ProxyTarget): Proxy
     ends.defer(() => closeQuietly(client));
     const server = await Deno.connect({ hostname, port });
     ends.defer(() => closeQuietly(server));
-    const line: Line = { ends: [client, server], isSilent: false };
+    const line: Line = {
+      ends: [client, server],
+      released: Promise.withResolvers(),
+      isSilent: false,
+    };
     lines.add(line);
     ends.defer(() => lines.delete(line));
     await Promise.race([forward(line, client, server), forward(line, server, client)]);
@@ -54,10 +59,13 @@ export function startProxy({ hostname = "127.0.0.1", port }: ProxyTarget): Proxy
       for (let at = 0; at < read;) at += await to.write(buffer.subarray(at, read));
     }
     // A silent line hides also that one end has gone.
-    if (line.isSilent) await new Promise(() => {});
+    if (line.isSilent) await line.released.promise;
   };
   const cut = () => {
-    for (const { ends } of lines) ends.forEach(closeQuietly);
+    for (const { ends, released } of lines) {
+      released.resolve();
+      ends.forEach(closeQuietly);
+    }
   };
 
   const accepting = (async () => {
@@ -76,7 +84,6 @@ export function startProxy({ hostname = "127.0.0.1", port }: ProxyTarget): Proxy
     async [Symbol.asyncDispose]() {
       listener.close();
       await accepting.catch(() => {});
-      for (const line of lines) line.isSilent = false;
       cut();
       await Promise.all(work);
     },
