@@ -24,9 +24,8 @@ import { toolsMissing } from "../support/tools.ts";
 const ignore = await toolsMissing("etcd", "kube-apiserver");
 
 function through(connection: Connection, port: number): KubeClient {
-  return createClient({ ...connection, server: `https://127.0.0.1:${port}` }, {
-    userAgent: "test",
-  });
+  const server = `https://127.0.0.1:${port}`;
+  return createClient({ ...connection, server }, { userAgent: "test", requestDeadlineMs: 2_000 });
 }
 
 /** A short read deadline, and delays to match: a test shall not take minutes. */
