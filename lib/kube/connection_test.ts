@@ -206,7 +206,7 @@ const faults: readonly (readonly [string, string, RegExp])[] = [
   ["broken YAML", `users:\n- name: u\n  user: {token: ${secret}\n- x`, /not valid YAML at line \d/],
   ["a tab", `users:\n\t- ${secret}`, /not valid YAML at line 2/],
   ["a list", `[${secret}]`, /is no mapping/],
-  ["an empty file", "", /has no current-context.*it has none/],
+  ["an empty file", "", /has no current-context.*--kubecontext \(it has none/],
   ["no list of users", `{"users": "${secret}"}`, /users is no list/],
   [
     "a nameless user",

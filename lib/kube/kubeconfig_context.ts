@@ -43,7 +43,7 @@ function entriesOf(config: Kubeconfig, wanted: string | undefined) {
   if (name === undefined) {
     throw new ConfigError(
       `Cannot use kubeconfig ${files}: it has no current-context. Name one of its contexts ` +
-        `with --context (it has ${namesOf(config.contexts)})`,
+        `with --kubecontext (it has ${namesOf(config.contexts)})`,
     );
   }
   const entry = config.contexts.get(name);
