@@ -1,3 +1,4 @@
+import { sleep } from "../../lib/base/abort.ts";
 import type { BackupStorageLocation } from "../../lib/api/backup_storage_location.ts";
 import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
 import type { Pod } from "../../lib/api/core.ts";
@@ -6,6 +7,7 @@ import { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 import { type ControlPlane, startControlPlane } from "./control_plane.ts";
 import { installCrds } from "./install_crds.ts";
 import type { Snapshot } from "./kopia.ts";
+import type { CoreEvent } from "../../lib/kube/events.ts";
 import { logObjects, type ObjectLog } from "./object_log.ts";
 import * as objects from "./objects.ts";
 import { runProcess } from "./process.ts";
@@ -46,6 +48,8 @@ export interface Stage extends AsyncDisposable {
   backup(pod: StagePod, change?: objects.Change<PodVolumeBackup>): Promise<string>;
   /** The object in its final phase. */
   ended(name: string, limitMs?: number): Promise<PodVolumeBackup>;
+  /** The events about an object, once there are any; they follow its result. */
+  eventsOf(name: string): Promise<readonly CoreEvent[]>;
   patch(name: string, body: unknown): Promise<void>;
   remove(name: string): Promise<void>;
   /** A further location with a ready repository for namespace `app`. */
@@ -112,6 +116,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       return object.metadata.name;
     },
     ended: (name, limitMs) => log.until(name, isFinal, limitMs),
+    eventsOf: (name) => eventsOf(controlPlane, name),
     patch: async (name, body) => void await call("PATCH", `${backups}/${name}`, body),
     remove: async (name) => void await call("DELETE", `${backups}/${name}`),
     snapshots: async () =>
@@ -160,4 +165,13 @@ async function addPod(
   const volume = `${hostPods}/${uid}/volumes/kubernetes.io~empty-dir/data`;
   await Deno.mkdir(volume, { recursive: true });
   return { namespace, name, uid, volume };
+}
+
+async function eventsOf({ call }: ControlPlane, name: string): Promise<readonly CoreEvent[]> {
+  const path = `/api/v1/namespaces/velero/events?fieldSelector=involvedObject.name=${name}`;
+  for (let tries = 0;; tries++) {
+    const { items } = await call<{ items: CoreEvent[] }>("GET", path);
+    if (items.length > 0 || tries === 100) return items;
+    await sleep(20, new AbortController().signal);
+  }
 }
