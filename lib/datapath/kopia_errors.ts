@@ -76,6 +76,9 @@ const rules: readonly Rule[] = [
 const storeSide =
   /PutBlob|GetBlob|ListBlobs|DeleteBlob|write error: |pack data blob|writ(?:e|ing) pack|flush error|open repository|open storage|connecting to repository|connect to storage|storage config|index blob|format (?:blob|manager)|unable to write content/;
 
+/** Kopia does without a cache that cannot be written. */
+const cacheWarning = /^unable to add \S+ to \w+: /;
+
 const entryError = /Error when processing "(.*)": (.*)/;
 
 /**
@@ -83,7 +86,7 @@ const entryError = /Error when processing "(.*)": (.*)/;
  * each further file in vain, minutes each.
  */
 export function isStoreLost(line: string): boolean {
-  return storeSide.test(line) && /despite \d+ retries|no space left on device/.test(line);
+  return isStoreSide(line) && /despite \d+ retries|no space left on device/.test(line);
 }
 
 /** What an unsuccessful end of kopia means. */
@@ -125,8 +128,12 @@ function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
 
 type Failed = (reason: Reason, cause: string, advice?: string) => KopiaFailure;
 
+function isStoreSide(line: string): boolean {
+  return storeSide.test(line) && !cacheWarning.test(line);
+}
+
 function storeFailure(exit: KopiaExit, folder: string, failed: Failed): KopiaFailure | undefined {
-  const line = exit.lines.findLast((line) => storeSide.test(line));
+  const line = exit.lines.findLast(isStoreSide);
   const rule = rules.find(({ pattern }) => line !== undefined && pattern.test(line));
   if (line === undefined || rule === undefined) return undefined;
   const cause = lastCause(line);

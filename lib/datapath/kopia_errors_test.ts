@@ -260,4 +260,5 @@ Deno.test("only what kopia has given up in vain counts as a lost store", () => {
   assert(isStoreLost("unable to complete PutBlob(p6) despite 10 retries: connection refused"));
   assert(!isStoreLost('Error when processing "a": read /v/a: input/output error'));
   assert(!isStoreLost("Snapshotting default@default:x ..."));
+  assert(!isStoreLost(`unable to add 96 to metadata: ${packFull}`)); // only the cache
 });
