@@ -10,18 +10,30 @@ export function listenForMetrics(
   metrics: Metrics,
   { hostname, port }: ListenAddress,
 ): Deno.HttpServer<Deno.NetAddr> {
+  const answer = async (request: Request) => {
+    if (new URL(request.url).pathname !== "/metrics") {
+      return new Response("not found; see /metrics\n", { status: 404 });
+    }
+    const { text, contentType } = await metrics.render();
+    return new Response(text, { headers: { "content-type": contentType } });
+  };
+  const listen = (hostname: string) => Deno.serve({ hostname, port, onListen: () => {} }, answer);
   try {
-    return Deno.serve({ hostname, port, onListen: () => {} }, async (request) => {
-      if (new URL(request.url).pathname !== "/metrics") {
-        return new Response("not found; see /metrics\n", { status: 404 });
-      }
-      const { text, contentType } = await metrics.render();
-      return new Response(text, { headers: { "content-type": contentType } });
-    });
+    return hostname === "" ? listenEverywhere(listen) : listen(hostname);
   } catch (error) {
     throw new ConfigError(
       `Cannot serve metrics at "${hostname}:${port}"; free the port or choose another with --metrics-address`,
       { cause: error },
     );
+  }
+}
+
+/** On both families; on IPv4 alone where the node has no IPv6. */
+function listenEverywhere<T>(listen: (hostname: string) => T): T {
+  try {
+    return listen("::");
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) throw error;
+    return listen("0.0.0.0");
   }
 }

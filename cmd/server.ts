@@ -37,7 +37,11 @@ export const command: Command = {
   async run(flags, world) {
     const options = await serverOptions(flags, world);
     configureLog({ level: options.logLevel, format: options.logFormat, write: world.out });
-    await serve(options, world);
+    try {
+      await serve(options, world);
+    } catch (error) {
+      if (!world.signal.aborted) throw error; // told to stop before it had begun
+    }
     return 0;
   },
 };

@@ -27,6 +27,7 @@ export interface ServerOptions {
 }
 
 export interface ListenAddress {
+  /** "" is every address. */
   readonly hostname: string;
   readonly port: number;
 }
@@ -137,7 +138,7 @@ export function listenAddress(text: string): ListenAddress {
       `--metrics-address "${text}" is not an address; write host:port or :port, for example :8085`,
     );
   }
-  return { hostname: host === "" ? "0.0.0.0" : host.replace(/^\[|\]$/g, ""), port };
+  return { hostname: host.replace(/^\[|\]$/g, ""), port };
 }
 
 function duration(flags: FlagValues, name: string): number {

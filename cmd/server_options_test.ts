@@ -22,7 +22,7 @@ function options(flags: FlagValues, env: Readonly<Record<string, string>> = {}) 
 Deno.test("the defaults are those of the original", async () => {
   const { resourceTimeoutMs, metricsAddress, namespace, logLevel, logFormat } = await options({});
   assert.equal(resourceTimeoutMs, 600_000);
-  assert.deepEqual(metricsAddress, { hostname: "0.0.0.0", port: 8085 });
+  assert.deepEqual(metricsAddress, { hostname: "", port: 8085 });
   assert.equal(namespace, "velero");
   assert.equal(logLevel, "info");
   assert.equal(logFormat, "text");

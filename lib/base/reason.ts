@@ -27,7 +27,6 @@ export const reasons = [
   "RepositoryUnreachable",
   "RepositoryAccessDenied",
   "RepositoryFull",
-  "RepositoryBusy",
   "BucketMissing",
   // the uploader
   "UploaderUnsupported",

@@ -101,11 +101,12 @@ async function follow<T extends Movable>(
   { store, queue, leftovers }: Followed<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  /** Only what may still have to be done here is kept. */
-  const trim = (object: T): T | undefined =>
-    kind.isMine(object, node) && !isFinal(object.status?.phase ?? "New")
-      ? kind.trim(object)
-      : undefined;
+  /** Only that is kept for which there may still be something to do here. */
+  const trim = (object: T): T | undefined => {
+    const done = isFinal(object.status?.phase ?? "New") &&
+      !object.metadata.finalizers?.includes(kind.finalizer);
+    return kind.isMine(object, node) && !done ? kind.trim(object) : undefined;
+  };
   const source = kubeSource(client, kind.resource, { namespace, trim });
   try {
     for await (const change of watchForever(source, signal, { health })) {
@@ -120,8 +121,8 @@ async function follow<T extends Movable>(
 /** What is under way in the first list was begun by an agent that is gone. */
 function noteLeftovers<T extends Movable>(change: WatchChange<T>, leftovers: Set<string>): void {
   if (change.type !== "set") return;
-  const { metadata, status } = change.object;
-  if ((status?.phase ?? "New") !== "New") leftovers.add(metadata.uid ?? "");
+  const { metadata, status = {} } = change.object;
+  if ((status.phase ?? "New") !== "New") leftovers.add(metadata.uid ?? "");
 }
 
 /** Lets the movements end by themselves for the grace time, then stops them and awaits their results. */

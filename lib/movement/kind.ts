@@ -22,6 +22,8 @@ export interface Opened extends AsyncDisposable {
 /** What is special to one kind; everything else is the same for all four. */
 export interface MovementKind<T extends Movable> {
   readonly resource: Resource<T>;
+  /** What agents of Velero 1.17 and later put on the kind; we only take it off. */
+  readonly finalizer: string;
   /** True when a New object is for the agent of this node. */
   isMine(object: T, node: string): boolean;
   /** What the store keeps of an object: small, and enough for every other member. */

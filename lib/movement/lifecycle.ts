@@ -20,6 +20,8 @@ export interface Movement {
   readonly deleting: boolean;
   /** It is for this node. */
   readonly mine: boolean;
+  /** It has the finalizer that agents of Velero 1.17 and later put on their objects. */
+  readonly finalizer: boolean;
 }
 
 /** What we know besides. */
@@ -33,7 +35,7 @@ export interface Situation {
 }
 
 export type Step =
-  | { readonly do: "nothing" | "start" | "askCancel" | "stop" }
+  | { readonly do: "nothing" | "start" | "askCancel" | "stop" | "release" }
   | { readonly do: "endCanceled" | "giveUp"; readonly why: Reason };
 
 export function isFinal(phase: Phase): boolean {
@@ -48,12 +50,12 @@ export function nextStep(movement: Movement | undefined, situation: Situation): 
     return whileRunning(movement, running.uid, situation);
   }
   if (movement === undefined || !movement.mine) return { do: "nothing" };
-  const { phase, deleting, cancelAsked } = movement;
+  const { phase, deleting, cancelAsked, finalizer } = movement;
   switch (phase) {
     case "Completed":
     case "Failed":
     case "Canceled":
-      return { do: "nothing" };
+      return { do: finalizer ? "release" : "nothing" }; // or it could never be deleted
     case "New":
       if (cancelAsked && situation.cancelable) return { do: "endCanceled", why: "Canceled" };
       return { do: deleting ? "nothing" : "start" };

@@ -7,6 +7,7 @@ const fresh: Movement = {
   cancelAsked: false,
   deleting: false,
   mine: true,
+  finalizer: false,
 };
 const idle: Situation = { leftover: false, cancelable: true };
 const moving: Situation = { ...idle, running: { uid: "u1", ending: false } };
@@ -50,6 +51,18 @@ const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, 
     "a leftover of another node is left alone",
     { phase: "InProgress", mine: false },
     { ...idle, leftover: true },
+    "nothing",
+  ],
+  [
+    "an ended one with a finalizer of an earlier agent is released",
+    { phase: "Completed", finalizer: true },
+    idle,
+    "release",
+  ],
+  [
+    "an ended one of another node keeps its finalizer",
+    { phase: "Completed", finalizer: true, mine: false },
+    idle,
     "nothing",
   ],
   ["a running one goes on", { phase: "InProgress" }, moving, "nothing"],

@@ -1,7 +1,7 @@
 /** What is special to a PodVolumeBackup: it reads a folder of this node, in place, with kopia. */
 import { MovementError } from "../base/error.ts";
 import { type Pod, pods } from "../api/core.ts";
-import { annotations, labels, requesters, snapshotNames } from "../api/names.ts";
+import { annotations, finalizers, labels, requesters, snapshotNames } from "../api/names.ts";
 import { type PodVolumeBackup, podVolumeBackups } from "../api/pod_volume_backup.ts";
 import { openBackup } from "../datapath/kopia_backup.ts";
 import type { Repositories } from "../datapath/repositories.ts";
@@ -29,6 +29,7 @@ export function podVolumeBackupKind(
 ): MovementKind<PodVolumeBackup> {
   return {
     resource: podVolumeBackups,
+    finalizer: finalizers.podVolume,
     isMine: ({ spec }, node) => spec?.node === node,
     trim,
     open: (backup, signal) => open(options, backup, signal),
@@ -38,9 +39,9 @@ export function podVolumeBackupKind(
 /** Without the fields that no step reads; the bookkeeping of field owners is most of an object. */
 function trim({ metadata, spec, status }: PodVolumeBackup): PodVolumeBackup {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { deletionTimestamp, labels, annotations, ownerReferences } = metadata;
+  const { deletionTimestamp, labels, annotations, finalizers } = metadata;
   const kept = { name, namespace, uid, resourceVersion, creationTimestamp };
-  const optional = { deletionTimestamp, labels, annotations, ownerReferences };
+  const optional = { deletionTimestamp, labels, annotations, finalizers };
   return {
     metadata: present({ ...kept, ...optional }),
     spec,

@@ -71,6 +71,7 @@ function play({ events = [], refusal, answer = "written" }: Play): Played {
   const context: RunContext<Movable> = {
     kind: {
       resource: podVolumeBackups,
+      finalizer: "f",
       isMine: () => true,
       trim: (object) => object,
       async open(_, signal) {

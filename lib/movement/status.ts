@@ -18,6 +18,10 @@ export interface Held {
 export interface Change {
   readonly status: Readonly<Record<string, unknown>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** null takes a label off. */
+  readonly labels?: Readonly<Record<string, string | null>>;
+  /** All that shall stay. */
+  readonly finalizers?: readonly string[];
 }
 
 export interface StatusWriter {
@@ -50,10 +54,10 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
   const { client, resource, holder } = options;
   const send = patcher(options);
   return {
-    async claim(held, { status, annotations }, signal) {
-      const change = { status, annotations: { ...annotations, [holderAnnotation]: holder } };
+    async claim(held, { status, ...metadata }, signal) {
+      const annotations = { ...metadata.annotations, [holderAnnotation]: holder };
       try {
-        return await send(held, change, signal);
+        return await send(held, { status, ...metadata, annotations }, signal);
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (!isConflict(error)) throw error;
@@ -91,27 +95,26 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
 
 /** One guarded merge patch; through the status address as well where the CRD has one. */
 function patcher<T extends Movable>({ client, resource, capabilities }: StatusOptions<T>) {
-  return async (
-    held: Held,
-    { status, annotations }: Change,
-    signal: AbortSignal,
-  ): Promise<Held> => {
+  return async (held: Held, { status, ...edits }: Change, signal: AbortSignal): Promise<Held> => {
     const { namespace, name } = held;
     const guard = held.resourceVersion === "" ? {} : { resourceVersion: held.resourceVersion };
-    const metadata = { ...guard, ...(annotations && { annotations }) };
+    const metadata = { ...guard, ...edits };
     if (!capabilities.statusSubresource) {
       const body = { metadata, status };
       return heldOf(await client.patch(resource, { namespace, name, body }, signal));
     }
-    let at = held;
-    if (annotations !== undefined) {
-      at = heldOf(await client.patch(resource, { namespace, name, body: { metadata } }, signal));
+    let version: { readonly resourceVersion?: string } = guard;
+    if (Object.keys(edits).length > 0) {
+      const edited = await client.patch(resource, { namespace, name, body: { metadata } }, signal);
+      const { resourceVersion } = heldOf(edited);
+      if (guard.resourceVersion !== undefined) version = { resourceVersion };
     }
-    const body = {
-      metadata: guard.resourceVersion ? { resourceVersion: at.resourceVersion } : {},
-      status,
-    };
-    const patch = { namespace, name, body, subresource: "status" } as const;
+    const patch = {
+      namespace,
+      name,
+      body: { metadata: version, status },
+      subresource: "status",
+    } as const;
     return heldOf(await client.patch(resource, patch, signal));
   };
 }
