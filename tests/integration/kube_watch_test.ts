@@ -128,7 +128,7 @@ Deno.test({
     await t.step("lists anew when its version is gone, and drops what was deleted", async () => {
       await using proxy = startProxy({ port: portOf(plane) });
       await using watcher = through(connection, proxy.port);
-      await using following = followConfigMaps(watcher, hurried);
+      await using following = followConfigMaps(watcher, { ...hurried, readDeadlineMs: 5_000 });
       await following.store.whenSynced(never);
       // Behind a silent connection the watch learns of nothing until all of it is history.
       proxy.silence();

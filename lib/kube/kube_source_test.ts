@@ -1,0 +1,81 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from "./client.ts";
+import { kubeSource, withoutManagedFields } from "./kube_source.ts";
+import type { KubeObject, Resource } from "./object.ts";
+
+interface Thing extends KubeObject {
+  readonly kept?: boolean;
+}
+const things: Resource<Thing> = {
+  group: "g",
+  version: "v1",
+  plural: "things",
+  kind: "Thing",
+  namespaced: true,
+};
+const never = new AbortController().signal;
+
+const thing = (name: string, resourceVersion: string, kept: boolean): Thing => ({
+  metadata: { namespace: "s", name, resourceVersion },
+  kept,
+});
+
+/** Plays pages and events and notes what it is asked for. */
+function playing(pages: ListPage<Thing>[], events: WatchEvent<Thing>[]) {
+  const asked: (ListOptions | WatchOptions)[] = [];
+  const client: Pick<KubeClient, "list" | "watch"> = {
+    list<T extends KubeObject>(_: Resource<T>, options: ListOptions) {
+      asked.push(options);
+      return Promise.resolve(pages.shift() as unknown as ListPage<T>);
+    },
+    async *watch<T extends KubeObject>(_: Resource<T>, options: WatchOptions) {
+      asked.push(options);
+      yield* await Promise.resolve(events as unknown as WatchEvent<T>[]);
+    },
+  };
+  const trim = ({ metadata, kept }: Thing) => kept ? { metadata } : undefined;
+  const where = { namespace: "s", fieldSelector: "spec.node=n1" };
+  const source = kubeSource(client as KubeClient, things, { ...where, trim, pageSize: 2 });
+  return { source, asked, where };
+}
+
+Deno.test("a list is asked for page by page, and only what is kept of each page is handed on", async () => {
+  const { source, asked, where } = playing([
+    { items: [thing("a", "1", true), thing("b", "2", false)], resourceVersion: "9", continue: "x" },
+    { items: [thing("c", "3", true)], resourceVersion: "9" },
+  ], []);
+  deepEqual(await Array.fromAsync(source.list(never)), [
+    { objects: [{ metadata: thing("a", "1", true).metadata }], resourceVersion: "9" },
+    { objects: [{ metadata: thing("c", "3", true).metadata }], resourceVersion: "9" },
+  ]);
+  deepEqual(asked, [{ ...where, limit: 2 }, { ...where, limit: 2, continue: "x" }]);
+});
+
+Deno.test("an object that is deleted or no longer of interest is gone, and the version moves on", async () => {
+  const { source, asked, where } = playing([], [
+    { type: "ADDED", object: thing("a", "10", true) },
+    { type: "MODIFIED", object: thing("a", "11", false) },
+    { type: "BOOKMARK", resourceVersion: "15" },
+    { type: "DELETED", object: thing("b", "16", true) },
+  ]);
+  const how = { resourceVersion: "9", timeoutSeconds: 300, readDeadlineMs: 75_000 };
+  deepEqual(await Array.fromAsync(source.watch(how, never)), [
+    { type: "set", object: { metadata: thing("a", "10", true).metadata }, resourceVersion: "10" },
+    { type: "gone", key: "s/a", resourceVersion: "11" },
+    { type: "bookmark", resourceVersion: "15" },
+    { type: "gone", key: "s/b", resourceVersion: "16" },
+  ]);
+  deepEqual(asked, [{ ...where, ...how }]);
+});
+
+Deno.test("a source is named for log lines by what it lists", () => {
+  equal(playing([], []).source.name, 'things.g in namespace "s" with spec.node=n1');
+});
+
+Deno.test("managedFields are dropped and nothing else", () => {
+  const metadata = { name: "a", labels: { x: "1" }, managedFields: [{ manager: "m" }] };
+  deepEqual(withoutManagedFields({ metadata, kept: true } as Thing), {
+    metadata: { name: "a", labels: { x: "1" } },
+    kept: true,
+  });
+});
