@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../lib/base/error.ts";
 import { kopiaFinder } from "../lib/datapath/kopia_program.ts";
+import { readMemoryLimit } from "../lib/datapath/memory_cgroup.ts";
 import { createRepositories, type Repositories } from "../lib/datapath/repositories.ts";
 import type { KubeClient } from "../lib/kube/client.ts";
 import type { World } from "./command.ts";
@@ -30,7 +31,7 @@ export async function openRepositories(
         ...(kopia !== undefined && { kopia }),
       }),
       folder,
-      environment: kopiaEnvironment(world),
+      environment: await kopiaEnvironment(world),
     },
   });
   return {
@@ -47,11 +48,24 @@ const inherited = [
   ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
 ];
 
-function kopiaEnvironment(world: World): Readonly<Record<string, string>> {
-  return Object.fromEntries(inherited.flatMap((name) => {
+async function kopiaEnvironment(world: World): Promise<Readonly<Record<string, string>>> {
+  const kept = Object.fromEntries(inherited.flatMap((name) => {
     const value = world.env(name);
     return value === undefined ? [] : [[name, value]];
   }));
+  const limit = await readMemoryLimit();
+  return limit === undefined ? kept : { ...kept, GOMEMLIMIT: kopiaMemory(limit) };
+}
+
+const agentBytes = 120 * 2 ** 20;
+
+/**
+ * What kopia's heap may grow to in a container with a limit: Go then collects rather than being
+ * killed, and the agent with it. The agent's own memory and a tenth for what is not heap are left out.
+ */
+export function kopiaMemory(limitBytes: number): string {
+  const bytes = Math.max(limitBytes - agentBytes, limitBytes / 4) * 0.9;
+  return `${Math.floor(bytes / 2 ** 20)}MiB`;
 }
 
 const folderName = /^longshore-(\d+)$/;

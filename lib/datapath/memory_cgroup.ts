@@ -20,6 +20,22 @@ export async function countMemoryKills(places: CgroupPlaces = usual): Promise<nu
   return 0;
 }
 
+/** The smallest memory limit of our cgroup in bytes; undefined without one. */
+export async function readMemoryLimit(places: CgroupPlaces = usual): Promise<number | undefined> {
+  const events = counterFiles(await read(places.membership), places.root);
+  const limits: number[] = [];
+  for (const file of events) {
+    const folder = file.slice(0, file.lastIndexOf("/"));
+    const name = file.endsWith(".events") ? "memory.max" : "memory.limit_in_bytes";
+    const bytes = Number(await read(`${folder}/${name}`) || NaN);
+    if (bytes > 0 && bytes < noLimit) limits.push(bytes);
+  }
+  return limits.length > 0 ? Math.min(...limits) : undefined;
+}
+
+/** cgroup v1 says "none" by a number near 2^63; no node has as much as this. */
+const noLimit = 2 ** 50;
+
 /** Inside a container the membership shows the host's path while the mount shows only our own. */
 function counterFiles(membership: string, root: string): string[] {
   return membership.split("\n").flatMap((line) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tempFolder } from "../../tests/support/temp.ts";
-import { countMemoryKills } from "./memory_cgroup.ts";
+import { countMemoryKills, readMemoryLimit } from "./memory_cgroup.ts";
 
 async function places(files: Readonly<Record<string, string>>) {
   const folder = tempFolder("cgroup");
@@ -39,5 +39,44 @@ for (const { name, self, file, text, n } of cases) {
     const at = await places({ self, [file]: text });
     using _ = at.folder;
     assert.equal(await countMemoryKills(at.places), n);
+  });
+}
+
+const limits = [
+  {
+    name: "v2",
+    self: "0::/pod/x",
+    file: "fs/pod/x/memory.max",
+    text: "536870912\n",
+    bytes: 536870912,
+  },
+  {
+    name: "v2 without one",
+    self: "0::/pod/x",
+    file: "fs/pod/x/memory.max",
+    text: "max\n",
+    bytes: undefined,
+  },
+  {
+    name: "v1",
+    self: "4:memory:/a",
+    file: "fs/memory/a/memory.limit_in_bytes",
+    text: "1073741824\n",
+    bytes: 1073741824,
+  },
+  {
+    name: "v1 without one",
+    self: "4:memory:/a",
+    file: "fs/memory/a/memory.limit_in_bytes",
+    text: "9223372036854771712\n",
+    bytes: undefined,
+  },
+];
+
+for (const { name, self, file, text, bytes } of limits) {
+  Deno.test(`the memory limit of the container is found: ${name}`, async () => {
+    const at = await places({ self, [file]: text });
+    using _ = at.folder;
+    assert.equal(await readMemoryLimit(at.places), bytes);
   });
 }
