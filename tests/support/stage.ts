@@ -54,6 +54,8 @@ export interface Stage extends AsyncDisposable {
   remove(name: string): Promise<void>;
   /** A further location with a ready repository for namespace `app`. */
   location(name: string, spec?: Partial<BackupStorageLocation["spec"]>): Promise<void>;
+  /** Makes a repository in a folder, for a location whose `fspath` is two folders up. */
+  repository(path: string): Promise<void>;
   /** The stock kopia, connected to the repository; throws when it fails. */
   kopia(...args: string[]): Promise<string>;
   /** All snapshots, incomplete ones too. */
@@ -83,7 +85,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   await Deno.mkdir(hostPods, { recursive: true });
   const store = `${folder}/store`;
   const kopiaProgram = await tool("kopia");
-  const kopia = plainKopia(kopiaProgram, folder);
+  const kopia = plainKopia(kopiaProgram, folder, `${folder}/stock.config`);
   const location: Stage["location"] = async (name, spec = {}) => {
     const place = objects.backupStorageLocation({ name, spec });
     await call("POST", `${velero}/backupstoragelocations`, place);
@@ -119,24 +121,25 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     eventsOf: (name) => eventsOf(controlPlane, name),
     patch: async (name, body) => void await call("PATCH", `${backups}/${name}`, body),
     remove: async (name) => void await call("DELETE", `${backups}/${name}`),
+    repository: (path) =>
+      makeRepository(plainKopia(kopiaProgram, folder, `${folder}/other.config`), path),
     snapshots: async () =>
       JSON.parse(await kopia("snapshot", "list", "--all", "--incomplete", "--json")),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-/** A repository of its own kind; the stage's `kopia` is connected to the one made last. */
 async function makeRepository(kopia: Stage["kopia"], path: string) {
   await Deno.mkdir(path, { recursive: true });
   const owner = ["--override-username=default", "--override-hostname=default"];
   await kopia("repository", "create", "filesystem", "--path", path, ...owner);
 }
 
-function plainKopia(program: string, folder: string): Stage["kopia"] {
+function plainKopia(program: string, folder: string, configFile: string): Stage["kopia"] {
   return async (...args) => {
     const { code, stdout, stderr } = await runProcess(program, [
       ...args,
-      `--config-file=${folder}/stock.config`,
+      `--config-file=${configFile}`,
       ...["--no-auto-maintenance", "--disable-file-logging", "--disable-content-log"],
     ], {
       clearEnv: true,
