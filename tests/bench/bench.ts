@@ -1,0 +1,95 @@
+/**
+ * Measures the built binary against its limits, and against bare kopia in the same run.
+ *
+ *   make bench [ONLY=queue,claim,big,start,writes,binary] [SMALL=1]
+ *
+ * SMALL=1 takes fewer and smaller loads, to try the measurements themselves. The files lie in
+ * TMPDIR: 13 GB for the full size. Exit codes: 0 all limits kept, 1 one is missed or a measurement
+ * failed, 2 wrong usage, 130 interrupted.
+ */
+import { measureBig } from "./big.ts";
+import { measureBinary } from "./binary.ts";
+import { measureClaim } from "./claim.ts";
+import { formatTable, isOver, type Measure } from "./measure.ts";
+import { measureQueue } from "./queue.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { measureStart } from "./start.ts";
+import { measureWrites } from "./writes.ts";
+
+const parts: Readonly<Record<string, (stage: Stage) => Promise<Measure[]>>> = {
+  binary: measureBinary,
+  start: measureStart,
+  claim: measureClaim,
+  writes: measureWrites,
+  queue: measureQueue,
+  big: measureBig,
+};
+
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  Deno.addSignalListener(name, () => stop.abort(new DOMException(name, "AbortError")));
+}
+Deno.exit(await bench());
+
+async function bench(): Promise<number> {
+  const only = (Deno.env.get("ONLY") ?? "").split(",").filter((name) => name !== "");
+  const unknown = only.filter((name) => !Object.hasOwn(parts, name));
+  if (unknown.length > 0) {
+    console.error(`usage: ONLY=${unknown.join()} is unknown; there are ${Object.keys(parts)}`);
+    return 2;
+  }
+  const names = Object.keys(parts).filter((name) => only.length === 0 || only.includes(name));
+  const small = Boolean(Deno.env.get("SMALL"));
+  const loadBefore = load();
+  try {
+    const measures = await measureAll(names, small);
+    await report(measures, { names, small, loadBefore });
+    return measures.some(isOver) ? 1 : 0;
+  } catch (error) {
+    if (stop.signal.aborted) return 130;
+    console.error("bench: failed:", error);
+    return 1;
+  }
+}
+
+async function measureAll(names: readonly string[], small: boolean): Promise<Measure[]> {
+  console.error("bench: starting the control plane");
+  await using stage = await openStage({ small, signal: stop.signal });
+  const measures: Measure[] = [];
+  for (const name of names) {
+    const started = performance.now();
+    measures.push(...await parts[name]!(stage));
+    console.error(`bench: ${name} took ${Math.round((performance.now() - started) / 1_000)} s`);
+  }
+  return measures;
+}
+
+async function report(
+  measures: readonly Measure[],
+  facts: {
+    readonly names: readonly string[];
+    readonly small: boolean;
+    readonly loadBefore: number;
+  },
+) {
+  const { names, small, loadBefore } = facts;
+  const machine = {
+    cpus: navigator.hardwareConcurrency,
+    memoryMiB: Math.round(Deno.systemMemoryInfo().total / 1_048_576),
+    kernel: Deno.osRelease(),
+    loadBefore,
+    loadAfter: load(),
+  };
+  const results = measures.map((measure) => ({ ...measure, over: isOver(measure) }));
+  const json = { at: new Date().toISOString(), parts: names, small, machine, measures: results };
+  const file = new URL("../../dist/bench.json", import.meta.url);
+  await Deno.writeTextFile(file, `${JSON.stringify(json, undefined, 2)}\n`);
+  console.log(formatTable(measures));
+  console.log(`also in dist/bench.json; load average before: ${loadBefore.toFixed(1)}`);
+  if (small) console.log("SMALL=1: these figures say nothing about the limits");
+}
+
+/** Of the last minute. */
+function load(): number {
+  return Deno.loadavg()[0] ?? NaN;
+}
