@@ -1,85 +1,69 @@
-import type { KubeObject, ObjectMeta, Resource } from "./object.ts";
+import type { KubeObject, ObjectMeta } from "./object.ts";
 
-/** The part of a pod's volume that says where its data lies. */
-export interface PodVolume {
+export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
+
+interface Named {
   readonly name: string;
+}
+
+/** Where a volume's data lies, as far as a stored pod must know it. */
+interface Volume extends Named {
   readonly persistentVolumeClaim?: { readonly claimName: string };
-  /** Generic ephemeral volume: its claim is called "<pod>-<volume>". */
   readonly ephemeral?: Readonly<Record<string, unknown>>;
   readonly csi?: { readonly driver: string };
   readonly hostPath?: { readonly path: string };
 }
 
-export interface ContainerStatus {
-  readonly name: string;
-  readonly state?: {
-    readonly running?: { readonly startedAt?: string };
-    readonly waiting?: { readonly reason?: string; readonly message?: string };
-    readonly terminated?: {
-      readonly exitCode: number;
-      readonly reason?: string;
-      readonly message?: string;
-    };
-  };
+interface Status extends Named {
+  readonly state?: object;
 }
 
-export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
-
-/** The fields of a pod we read; a stored one has no others. */
-export interface Pod extends KubeObject {
-  readonly spec?: {
+/** What `trimPod` keeps of a pod. */
+export interface TrimmedPod extends KubeObject {
+  readonly spec: {
     readonly nodeName?: string;
-    readonly volumes?: readonly PodVolume[];
-    readonly initContainers?: readonly { readonly name: string }[];
+    readonly volumes?: readonly Volume[];
+    readonly initContainers?: readonly Named[];
+    readonly containers: readonly Named[];
   };
   readonly status?: {
     readonly phase?: PodPhase;
-    readonly initContainerStatuses?: readonly ContainerStatus[];
+    readonly initContainerStatuses?: readonly Status[];
   };
 }
-
-export const pods: Resource<Pod> = {
-  group: "",
-  version: "v1",
-  plural: "pods",
-  kind: "Pod",
-  namespaced: true,
-};
 
 /** On a static pod's mirror: the name kubelet gives the pod's folder instead of the UID. */
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
-/** A copy with the fields we read and nothing else: a fifth or less of what the server sends. */
-export function trimPod(pod: Pod): Pod {
-  const { spec = {}, status = {} } = pod;
-  return defined<Pod>({
-    metadata: trimMeta(pod.metadata),
-    spec: defined<NonNullable<Pod["spec"]>>({
+/**
+ * A copy with what a node agent reads of pods on its node: names, labels, node, volumes, phase, the
+ * states of init containers; of annotations only the mirror's. A fifth or less of what comes.
+ */
+export function trimPod({ metadata, spec, status = {} }: TrimmedPod): TrimmedPod {
+  return {
+    metadata: trimMeta(metadata),
+    spec: defined<TrimmedPod["spec"]>({
       nodeName: spec.nodeName,
       volumes: spec.volumes?.map(trimVolume),
       initContainers: spec.initContainers?.map(({ name }) => ({ name })),
+      containers: spec.containers.map(({ name }) => ({ name })),
     }),
-    status: defined<NonNullable<Pod["status"]>>({
+    status: defined<NonNullable<TrimmedPod["status"]>>({
       phase: status.phase,
       initContainerStatuses: status.initContainerStatuses
-        ?.map(({ name, state }) => defined<ContainerStatus>({ name, state })),
+        ?.map(({ name, state }) => defined<Status>({ name, state })),
     }),
-  });
+  };
 }
 
 /** A pod without a phase, as it stands just after creation, is Pending. */
-export function podPhase(pod: Pod): PodPhase {
+export function podPhase(pod: { readonly status?: { readonly phase?: PodPhase } }): PodPhase {
   return pod.status?.phase ?? "Pending";
-}
-
-/** The pod's folder below kubelet's pods folder. */
-export function podFolder(pod: Pod): string | undefined {
-  return pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid;
 }
 
 function trimMeta(meta: ObjectMeta): ObjectMeta {
   const mirror = meta.annotations?.[mirrorAnnotation];
-  return defined<ObjectMeta>({
+  const kept: { readonly [K in keyof ObjectMeta]: ObjectMeta[K] | undefined } = {
     name: meta.name,
     namespace: meta.namespace,
     uid: meta.uid,
@@ -87,15 +71,16 @@ function trimMeta(meta: ObjectMeta): ObjectMeta {
     deletionTimestamp: meta.deletionTimestamp,
     labels: meta.labels,
     annotations: mirror === undefined ? undefined : { [mirrorAnnotation]: mirror },
-  });
+  };
+  return defined<ObjectMeta>(kept);
 }
 
-function trimVolume(volume: PodVolume): PodVolume {
-  const { persistentVolumeClaim: claim, csi, hostPath } = volume;
-  return defined<PodVolume>({
-    name: volume.name,
+function trimVolume({ name, persistentVolumeClaim: claim, ...volume }: Volume): Volume {
+  const { ephemeral, csi, hostPath } = volume;
+  return defined<Volume>({
+    name,
     persistentVolumeClaim: claim && { claimName: claim.claimName },
-    ephemeral: volume.ephemeral && {},
+    ephemeral: ephemeral && {},
     csi: csi && { driver: csi.driver },
     hostPath: hostPath && { path: hostPath.path },
   });
