@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
+import { keyedTurns } from "./keyed_turns.ts";
 import { hasBucket } from "./bucket_probe.ts";
 import { snapshotNames } from "../api/names.ts";
 import { type KopiaSettings, type KopiaTask, runCommand } from "./kopia.ts";
@@ -58,29 +59,26 @@ export function createConnections(settings: KopiaSettings): Connections {
     if (entry.users > 0 || !entry.retired || !entries.delete(entry)) return;
     await removeFolder(entry.folder);
   };
+  const replace = async (uid: string, entry: Entry) => {
+    const old = [...entries].filter((each) => each.uid === uid);
+    entries.add(entry);
+    for (const each of old) each.retired = true;
+    for (const each of old) await drop(each);
+  };
   const connectNew = async (order: ConnectionOrder, signal: AbortSignal): Promise<Entry> => {
     await (cleaned ??= removeFolder(root)); // what an earlier process has left
     const fingerprint = fingerprintOf(order);
     const folder = `${root}/${order.uid}-${fingerprint.slice(0, 12)}-${++made}`;
-    try {
-      await connect(settings, { order, folder }, signal);
-    } catch (error) {
-      await removeFolder(folder);
-      throw error;
-    }
+    await connectOrRemove(settings, { order, folder }, signal);
     return { uid: order.uid, fingerprint, folder, users: 0, retired: false };
   };
   return {
     async take(order, signal) {
-      using _turn = await turns.take(order.uid);
-      signal.throwIfAborted();
+      using _turn = await turns.take(order.uid, signal);
       let entry = await usable(entries, order);
       if (entry === undefined) {
         entry = await connectNew(order, signal);
-        const old = [...entries].filter(({ uid }) => uid === order.uid);
-        entries.add(entry);
-        for (const each of old) each.retired = true;
-        for (const each of old) await drop(each);
+        await replace(order.uid, entry);
       }
       return lend(entry, drop);
     },
@@ -126,9 +124,27 @@ function configFileOf(folder: string): string {
   return `${folder}/repository.config`;
 }
 
+interface NewConnection {
+  readonly order: ConnectionOrder;
+  readonly folder: string;
+}
+
+async function connectOrRemove(
+  settings: KopiaSettings,
+  what: NewConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await connect(settings, what, signal);
+  } catch (error) {
+    await removeFolder(what.folder);
+    throw error;
+  }
+}
+
 async function connect(
   settings: KopiaSettings,
-  { order, folder }: { readonly order: ConnectionOrder; readonly folder: string },
+  { order, folder }: NewConnection,
   signal: AbortSignal,
 ): Promise<void> {
   const { parameters, password, keys, limitMs, title } = order;
@@ -199,23 +215,4 @@ async function removeFolder(folder: string): Promise<void> {
     if (error instanceof Deno.errors.NotFound) return;
     log.warn("A folder of an old repository connection cannot be removed", { folder, error });
   }
-}
-
-/** One at a time for each key, in the order of asking. */
-function keyedTurns() {
-  const last = new Map<string, Promise<void>>();
-  return {
-    async take(key: string): Promise<Disposable> {
-      const before = last.get(key);
-      const turn = Promise.withResolvers<void>();
-      last.set(key, turn.promise);
-      await before;
-      return {
-        [Symbol.dispose]() {
-          if (last.get(key) === turn.promise) last.delete(key);
-          turn.resolve();
-        },
-      };
-    },
-  };
 }

@@ -76,6 +76,10 @@ const rules: readonly Rule[] = [
 const storeSide =
   /PutBlob|GetBlob|ListBlobs|DeleteBlob|write error: |pack data blob|writ(?:e|ing) pack|flush error|open repository|open storage|connecting to repository|connect to storage|storage config|index blob|format (?:blob|manager)|unable to write content/;
 
+/** The folder itself, not a file in it; the second form when it goes while it is read. */
+const rootError =
+  /unable to get local filesystem entry|^upload error: .*(no such file|permission denied|input\/output error|file handle)/;
+
 /** Kopia does without a cache that cannot be written. */
 const cacheWarning = /^unable to add \S+ to \w+: /;
 
@@ -148,10 +152,12 @@ function volumeFailure(
   { doing }: FailureFacts,
   failed: Failed,
 ): KopiaFailure | undefined {
-  const missing = exit.lines.find((line) => /unable to get local filesystem entry/.test(line));
-  if (missing !== undefined) {
-    const gone = /no such file or directory/.test(missing);
-    return failed(gone ? "HostPathMissing" : "VolumeReadError", lastCause(missing));
+  const root = exit.lines.find((line) => rootError.test(line));
+  if (root !== undefined) {
+    const gone = /no such file or directory/.test(root);
+    return gone
+      ? failed("HostPathMissing", lastCause(root), "the volume's folder is not there any more")
+      : failed("VolumeReadError", lastCause(root));
   }
   const complete = exit.lines.at(-1)?.startsWith("Found ") ?? false;
   const manifest = parseManifest(exit.stdout ?? "");

@@ -69,14 +69,9 @@ export async function startKopia(command: KopiaCommand, signal: AbortSignal): Pr
     },
     async exit() {
       const [{ code, signal }, text] = await Promise.all([status, stdout]);
-      const killed = signal === "SIGKILL";
-      return {
-        code,
-        ...(signal === null ? {} : { signal }),
-        outOfMemory: killed && await countMemoryKills() > killsBefore,
-        stdout: text,
-        lines: tail.lines(),
-      };
+      const outOfMemory = signal === "SIGKILL" && await countMemoryKills() > killsBefore;
+      const by = signal === null ? {} : { signal };
+      return { code, ...by, outOfMemory, stdout: text, lines: tail.lines() };
     },
     async [Symbol.asyncDispose]() {
       stopper.stop();

@@ -3,6 +3,7 @@ import { openBackup } from "../../lib/datapath/kopia_backup.ts";
 import { deleteSnapshot } from "../../lib/datapath/snapshots.ts";
 import { folderBench, kopiasUnder, never, randomFile, snapshotsOf } from "../support/kopia.ts";
 import { eventsOf, type KopiaBench, password } from "../support/kopia.ts";
+import { runProcess } from "../support/process.ts";
 import { tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
 
@@ -94,6 +95,51 @@ Deno.test({
     assert.deepEqual(await snapshotsOf(bench, sourcePath), []);
   },
 });
+
+Deno.test({
+  ignore,
+  name: "a volume whose root is a symbolic link is read, and its sockets and pipes are left out",
+  async fn() {
+    await using bench = await folderBench();
+    using volume = tempFolder("volume");
+    await Deno.mkdir(`${volume.path}/real`);
+    await Deno.writeTextFile(`${volume.path}/real/file`, "text");
+    await Deno.symlink("/nonexistent/target", `${volume.path}/real/dangling`);
+    assert.equal((await runProcess("mkfifo", [`${volume.path}/real/pipe`])).code, 0);
+    using _socket = Deno.listen({ transport: "unix", path: `${volume.path}/real/socket` });
+    await Deno.symlink(`${volume.path}/real`, `${volume.path}/link`);
+    const order = orderFor(`${volume.path}/link`);
+    const end = (await eventsOf(openBackup(await bench.session(), order))).at(-1);
+    assert(end?.type === "completed", JSON.stringify(end));
+    const target = `${volume.path}/restored`;
+    await bench.kopia("snapshot", "restore", end.result.snapshotID, target);
+    const names = [...Deno.readDirSync(target)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["dangling", "file"]);
+    assert.equal(await Deno.readTextFile(`${target}/file`), "text");
+  },
+});
+
+Deno.test({
+  ignore,
+  name: "a volume that vanishes while it is read ends in an answer, and never hangs",
+  async fn() {
+    await using bench = await folderBench();
+    using volume = tempFolder("volume");
+    for (let file = 0; file < 4; file++) await randomFile(`${volume.path}/${file}`, 60);
+    const order = { ...orderFor(volume.path), parallel: 1 };
+    await using path = openBackup(await bench.session(), order, { progressMs: 50 });
+    let end = "";
+    for await (const event of path.events(never)) {
+      if (event.type === "progress") {
+        await Deno.remove(volume.path, { recursive: true }).catch(noop);
+      } else end = event.type === "failed" ? event.reason : event.type;
+    }
+    // The folder itself, or what had been listed in it already: that depends on the moment.
+    assert.match(end, /^(HostPathMissing|VolumeReadError)$/);
+  },
+});
+
+function noop() {}
 
 /** setpriv that also takes root's right to read everything. */
 async function weakSetpriv(folder: string): Promise<string> {
