@@ -1,5 +1,5 @@
 /** Follows the objects of one kind and lets their movements run, until it is told to stop. */
-import { sleep } from "../base/abort.ts";
+import { linked, sleep } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { runController } from "../kube/controller.ts";
@@ -133,8 +133,9 @@ async function endRuns<T extends Movable>(
 ): Promise<void> {
   if (ends.size === 0) return;
   log.info("Waiting for the movements under way to end", { running: ends.size, graceMs });
-  const all = Promise.all(ends);
-  await Promise.race([all, sleep(graceMs, work)]).catch(() => {});
+  using grace = linked(work);
+  const all = Promise.all(ends).finally(() => grace.abort());
+  await sleep(graceMs, grace.signal).catch(() => {});
   for (const run of byKey.values()) run.stop("NodeShutdown");
   await all;
 }

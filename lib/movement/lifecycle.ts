@@ -35,7 +35,11 @@ export interface Situation {
 }
 
 export type Step =
-  | { readonly do: "nothing" | "start" | "askCancel" | "stop" | "release" }
+  | { readonly do: "nothing" }
+  | { readonly do: "start" }
+  | { readonly do: "askCancel" }
+  | { readonly do: "stop" }
+  | { readonly do: "release" }
   | { readonly do: "endCanceled" | "giveUp"; readonly why: Reason };
 
 export function isFinal(phase: Phase): boolean {

@@ -1,6 +1,5 @@
 /** Taking a movement on: a slot, the claim, and then its run beside the passes. */
 import { messageOf } from "../base/error.ts";
-import type { Outcome } from "../kube/controller.ts";
 import type { ObjectKey } from "../kube/object.ts";
 import type { Movable } from "./kind.ts";
 import { type Claimed, type End, type Run, type RunContext, startRun } from "./run.ts";
@@ -32,37 +31,29 @@ export interface StartContext<T extends Movable> extends RunContext<T> {
   readonly again: (key: ObjectKey) => void;
 }
 
-/** One pass over one object that exists. */
-export interface Pass<T extends Movable> {
-  readonly object: T;
-  readonly signal: AbortSignal;
-}
-
-const wait: Outcome = { then: "wait" };
-
 /** Takes a slot and claims the object; without a slot the key is woken when its turn has come. */
 export async function start<T extends Movable>(
   context: StartContext<T>,
   key: ObjectKey,
-  { object, signal }: Pass<T>,
-): Promise<Outcome> {
-  const { slots, status, log, now, kind } = context;
+  object: T,
+): Promise<void> {
+  const { slots, status, log, now, kind, work } = context;
   using kept = new DisposableStack();
   const slot = slots.take(key, Date.parse(object.metadata.creationTimestamp ?? "") || 0);
   if (slot === undefined) {
     log.debug("A movement waits for a slot", { key, reason: "SlotWait", waiting: slots.waiting });
-    return wait;
+    return;
   }
   kept.use(slot);
   const change = { status: { phase: "InProgress", startTimestamp: formatTime(now()) } };
-  const held = await status.claim(heldOf(object), change, signal);
+  // Not ended with the intake: a claim whose answer nobody reads would stay InProgress.
+  const held = await status.claim(heldOf(object), change, work);
   if (held === undefined) {
     log.debug("A movement is not ours: its object was changed meanwhile", { key });
-    return wait;
+    return;
   }
   log.info(`${kind.resource.kind} is InProgress`, { key });
   follow(context, key, { object, held, release: kept.move() });
-  return wait;
 }
 
 /** Lets the movement run; its slot is given back when its result is written. */
