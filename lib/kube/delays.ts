@@ -19,12 +19,8 @@ export interface DelayedKeys<K> {
 export function delayedKeys<K>(now: () => number, due: (key: K) => void): DelayedKeys<K> {
   const times = new Map<K, number>();
   let heap: Delay<K>[] = [];
-  let timer: { readonly id: ReturnType<typeof setTimeout>; readonly at: number } | undefined;
-
   const isStale = ({ key, at }: Delay<K>) => times.get(key) !== at;
-
-  const fire = () => {
-    timer = undefined;
+  const ring = () => {
     const time = now();
     for (let first = heap[0]; first !== undefined && first.at <= time; first = heap[0]) {
       pop(heap);
@@ -34,23 +30,16 @@ export function delayedKeys<K>(now: () => number, due: (key: K) => void): Delaye
     }
     arm();
   };
-
+  const clock = alarm(now, ring);
   const arm = () => {
     for (let first = heap[0]; first !== undefined && isStale(first); first = heap[0]) pop(heap);
-    const at = heap[0]?.at;
-    if (at === timer?.at) return;
-    clearTimeout(timer?.id);
-    timer = at === undefined ? undefined : {
-      id: setTimeout(fire, Math.min(longestTimerMs, Math.max(1, Math.ceil(at - now())))),
-      at,
-    };
+    clock.set(heap[0]?.at);
   };
-
   return {
     get length() {
       return times.size;
     },
-    set(key: K, ms: number) {
+    set(key, ms) {
       const at = now() + ms;
       const before = times.get(key);
       if (before !== undefined && before <= at) return;
@@ -66,6 +55,25 @@ export function delayedKeys<K>(now: () => number, due: (key: K) => void): Delaye
       times.clear();
       heap = [];
       arm();
+    },
+  };
+}
+
+/** One timer; it may ring too early, never too late, and is off after it. */
+function alarm(now: () => number, ring: () => void) {
+  let armed: { readonly id: ReturnType<typeof setTimeout>; readonly at: number } | undefined;
+  return {
+    set(at: number | undefined) {
+      if (at === armed?.at) return;
+      clearTimeout(armed?.id);
+      armed = undefined;
+      if (at === undefined) return;
+      const ms = Math.min(longestTimerMs, Math.max(1, Math.ceil(at - now())));
+      const id = setTimeout(() => {
+        armed = undefined;
+        ring();
+      }, ms);
+      armed = { id, at };
     },
   };
 }
