@@ -1,6 +1,5 @@
 # What is not Deno's own: the set-up of a machine, the test servers, the binary. `make help` lists it.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
-export DENO_TLS_CA_STORE := system
 export DENO_NO_UPDATE_CHECK := 1
 export RUST_BACKTRACE := 0
 export RUST_MIN_STACK := 16777216
@@ -22,7 +21,8 @@ demo: build ## back up a pod volume for real, restore it with stock kopia, compa
 test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 	@node build/test.mjs run deno task static \
 	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
-	  -- --trace-leaks $(wildcard tests/integration tests/e2e)
+	  -- DENO_JOBS=2 --parallel --trace-leaks tests/integration \
+	  $(addprefix -- --trace-leaks ,$(wildcard tests/e2e))
 
 build: dist/longshore ## dist/longshore, only when sources changed
 
