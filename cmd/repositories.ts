@@ -13,6 +13,9 @@ export interface RepositoriesNeeds {
   readonly world: World;
 }
 
+/** Short enough that after --grace there is time to write how the movement ended. */
+const kopiaGraceMs = 5_000;
+
 /** Makes a private folder for this process, and removes those of agents that were killed. */
 export async function openRepositories(
   { namespace, resourceTimeoutMs, kopia }: ServerOptions,
@@ -32,6 +35,7 @@ export async function openRepositories(
       }),
       folder,
       environment: await kopiaEnvironment(world),
+      graceMs: kopiaGraceMs,
     },
   });
   return {

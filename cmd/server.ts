@@ -91,14 +91,16 @@ async function runUntilStopped(
 ): Promise<void> {
   using work = linked(new AbortController().signal);
   let timer: ReturnType<typeof setTimeout> | undefined;
-  intake.addEventListener("abort", () => {
+  const onStop = () => {
     log.info("The agent is told to stop", { cause: messageOf(intake.reason) });
     const lastMs = graceMs + 8_000;
     timer = setTimeout(
       () => work.abort(new DOMException("the grace time is over", "AbortError")),
       lastMs,
     );
-  }, { once: true });
+  };
+  if (intake.aborted) onStop(); // during the start
+  else intake.addEventListener("abort", onStop, { once: true });
   try {
     await movements.run({ intake, work: work.signal });
   } finally {

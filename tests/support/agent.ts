@@ -1,4 +1,4 @@
-import { type Child, isAlive, moversOf, until } from "./children.ts";
+import { type Child, isAlive, isToldToEnd, moversOf, until } from "./children.ts";
 import { freePorts } from "./ports.ts";
 import { type ProcessResult, startProcess } from "./process.ts";
 import { tempFolder } from "./temp.ts";
@@ -50,6 +50,8 @@ export interface Agent extends AsyncDisposable {
 /** A kopia that stands still (SIGSTOP) in the middle of its work. */
 export interface Frozen extends Child {
   resume(): void;
+  /** Waits until the agent has sent it SIGTERM, then lets it go on. */
+  resumeWhenToldToEnd(): Promise<void>;
   isAlive(): boolean;
 }
 
@@ -106,9 +108,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 async function freeze(movers: () => Child[]): Promise<Frozen> {
   const mover = await until("kopia moves data", () => movers()[0]);
   Deno.kill(mover.pid, "SIGSTOP");
+  const resume = () => Deno.kill(mover.pid, "SIGCONT");
   return {
     ...mover,
-    resume: () => Deno.kill(mover.pid, "SIGCONT"),
+    resume,
+    async resumeWhenToldToEnd() {
+      await until("kopia is told to end", () => isToldToEnd(mover.pid));
+      resume();
+    },
     isAlive: () => isAlive(mover.pid),
   };
 }

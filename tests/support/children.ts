@@ -20,14 +20,25 @@ export function childrenOf(pid: number): Child[] {
   return found;
 }
 
-/** The kopias that move data for an agent; short commands such as `repository connect` are not. */
+/**
+ * The kopias that move data for an agent; short commands such as `repository connect` are not, nor
+ * is the setpriv that becomes kopia in a moment.
+ */
 export function moversOf(pid: number): Child[] {
-  return childrenOf(pid).filter(({ args }) => args.includes("snapshot") && args.includes("create"));
+  return childrenOf(pid).filter(({ args: [program = "", ...args] }) =>
+    !program.endsWith("setpriv") && args.includes("snapshot") && args.includes("create")
+  );
 }
 
 export function isAlive(pid: number): boolean {
   const state = read(`/proc/${pid}/stat`).split(") ").at(-1)?.[0] ?? "";
   return state !== "" && state !== "Z";
+}
+
+/** Whether a stopped process was sent SIGTERM, which it will meet when it goes on. */
+export function isToldToEnd(pid: number): boolean {
+  const [, pending = "0"] = read(`/proc/${pid}/status`).match(/^ShdPnd:\s*([0-9a-f]+)$/m) ?? [];
+  return ((BigInt(`0x${pending}`) >> 14n) & 1n) === 1n;
 }
 
 /** Looks every few milliseconds, for what the system tells nobody about. */

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import type { Agent } from "../support/agent.ts";
+import { isAlive, until } from "../support/children.ts";
+import { randomFile } from "../support/kopia.ts";
+import { assertWholeLog, reasonOf } from "../support/messages.ts";
+import * as objects from "../support/objects.ts";
+import { asInVelero115 } from "../support/old_crd.ts";
+import { type Stage, type StagePod, startStage } from "../support/stage.ts";
+import { stepsOf } from "../support/steps.ts";
+import { toolsMissing } from "../support/tools.ts";
+
+const ignore = await toolsMissing("etcd", "kube-apiserver", "kopia");
+
+Deno.test({ ignore, name: "a backup that is canceled or deleted", fn: canceled });
+
+async function canceled(t: Deno.TestContext) {
+  await using stage = await startStage();
+  await using agent = await stage.agent();
+  const step = stepsOf(t);
+  const large = await largePod(stage);
+
+  await step("before it began never runs", async () => {
+    const count = (await stage.snapshots()).length;
+    const running = await stage.backup(large);
+    const frozen = await agent.freeze();
+    const waiting = await stage.backup(large);
+    await stage.patch(waiting, { spec: { cancel: true } });
+    const end = await stage.ended(waiting);
+    assert.equal(end.status?.phase, "Canceled");
+    assert.equal(reasonOf(end), "Canceled");
+    assert.deepEqual(stage.log.phases(waiting), ["", "Canceled"]);
+    frozen.resume();
+    assert.equal((await stage.ended(running)).status?.phase, "Completed");
+    assert.equal((await stage.snapshots()).length, count + 1);
+  });
+
+  await step("in the middle ends at once, without a trace, and the next one runs", async () => {
+    const count = (await stage.snapshots()).length;
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    assertNoSecretShown(agent);
+    const next = await stage.backup(large);
+    await stage.patch(name, { spec: { cancel: true } });
+    await stage.log.until(name, ({ status }) => status?.phase === "Canceling");
+    await frozen.resumeWhenToldToEnd();
+    assert.equal(reasonOf(await stage.ended(name)), "Canceled");
+    assert.equal((await stage.ended(next)).status?.phase, "Completed");
+    assert.equal(frozen.isAlive(), false);
+    assert.deepEqual(stage.log.phases(name), ["", "InProgress", "Canceling", "Canceled"]);
+    assert.equal(endsWritten(stage, name), 1);
+    assert.equal((await stage.snapshots()).length, count + 1);
+  });
+
+  await step("when it does not listen is killed", async () => {
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze(); // and never resumed
+    await stage.patch(name, { spec: { cancel: true } });
+    assert.equal((await stage.ended(name)).status?.phase, "Canceled");
+    assert.equal(frozen.isAlive(), false);
+  });
+
+  await step("by deletion ends at once, without a trace, and the next one runs", async () => {
+    const count = (await stage.snapshots()).length;
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    const next = await stage.backup(large);
+    await stage.remove(name);
+    await frozen.resumeWhenToldToEnd();
+    assert.equal((await stage.ended(next)).status?.phase, "Completed");
+    assert.equal(frozen.isAlive(), false);
+    assert.equal((await stage.snapshots()).length, count + 1);
+    assert.equal(stage.log.versions(name).at(-1)?.type, "DELETED");
+  });
+
+  await step("and is made anew under its name in the middle runs as the new one", async () => {
+    const count = (await stage.snapshots()).length;
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    await stage.remove(name);
+    await stage.backup(large, { name });
+    await frozen.resumeWhenToldToEnd();
+    const { status } = await stage.ended(name);
+    assert.equal(status?.phase, "Completed", status?.message);
+    const left = await stage.snapshots();
+    assert.equal(left.length, count + 1);
+    assert(left.some(({ id }) => id === status.snapshotID));
+  });
+
+  await step("by somebody who writes another end keeps that end", async () => {
+    const count = (await stage.snapshots()).length;
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    await stage.patch(name, { status: { phase: "Failed", message: "ended by an operator" } });
+    await frozen.resumeWhenToldToEnd();
+    await until("kopia is gone", () => !isAlive(frozen.pid));
+    assert.equal((await stage.ended(await stage.backup(large))).status?.phase, "Completed");
+    assert.equal((await stage.ended(name)).status?.message, "ended by an operator");
+    assert.equal(endsWritten(stage, name), 1);
+    assert.equal((await stage.snapshots()).length, count + 1);
+  });
+
+  await step("leaves a whole log, no slot taken and no process behind", async () => {
+    assert.match(await agent.metrics(), /^longshore_slots\{state="used"\} 0$/m);
+    assert.deepEqual(agent.movers(), []);
+    assert.equal((await agent.stop()).code, 0);
+    assertWholeLog(agent.log());
+    assert(!agent.output().includes(objects.password));
+  });
+}
+
+Deno.test({
+  ignore,
+  name: "with the CRDs of Velero 1.15 a cancel is not heard, and no newer phase is written",
+  async fn() {
+    await using stage = await startStage({ crd: asInVelero115 });
+    await using agent = await stage.agent();
+    const large = await largePod(stage);
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    await stage.patch(name, { spec: { cancel: true }, metadata: { labels: { touched: "yes" } } });
+    await stage.log.until(name, ({ metadata }) => metadata.labels?.["touched"] === "yes");
+    frozen.resume();
+    assert.equal((await stage.ended(name)).status?.phase, "Completed");
+    assert.deepEqual(stage.log.phases(name), ["", "InProgress", "Completed"]);
+  },
+});
+
+async function largePod(stage: Stage): Promise<StagePod> {
+  const pod = await stage.pod();
+  await randomFile(`${pod.volume}/random`, 80);
+  return pod;
+}
+
+function endsWritten(stage: Stage, name: string): number {
+  return stage.log.versions(name).filter(({ object }) =>
+    ["Completed", "Failed", "Canceled"].includes(object.status?.phase ?? "")
+  ).length;
+}
+
+/** Every user of a node can read the command lines of its processes. */
+function assertNoSecretShown(agent: Agent) {
+  const [mover] = agent.movers();
+  assert(mover !== undefined);
+  assert(!mover.args.join(" ").includes(objects.password), mover.args.join(" "));
+}
