@@ -56,13 +56,13 @@ export function startRun<T extends Movable>(
   const move = async (): Promise<End> => {
     using _ = early;
     await using opened = await open(context, claimed.object, early.signal);
-    const last = "failed" in opened
-      ? opened.failed
+    const followed = "failed" in opened
+      ? { last: opened.failed, held: claimed.held }
       : await follow(context, { ...claimed, opened: opened.ready }, early.signal);
     ending = true;
     signal.throwIfAborted();
     const ready = "ready" in opened ? opened.ready : undefined;
-    return await conclude(context, { ...claimed, last, why, opened: ready }, signal);
+    return await conclude(context, { ...claimed, ...followed, why, opened: ready }, signal);
   };
   return {
     uid: claimed.held.uid,
@@ -94,29 +94,38 @@ async function open<T extends Movable>(
   }
 }
 
+interface Followed {
+  readonly last: Last;
+  /** The object as the last report left it, so that the result meets no conflict. */
+  readonly held: Held;
+}
+
 /** Follows the data path to its last event. */
 async function follow<T extends Movable>(
   context: RunContext<T>,
-  { held, opened }: Claimed<T> & { readonly opened: Opened },
+  { opened, ...claimed }: Claimed<T> & { readonly opened: Opened },
   signal: AbortSignal,
-): Promise<Last> {
+): Promise<Followed> {
   const { status, log } = context;
+  let { held } = claimed;
   await using progress: ProgressReporter = progressReporter({
-    send: async (progress, signal) =>
-      void await status.report(held, { status: { progress } }, signal),
+    send: async (progress, signal) => {
+      held = await status.report(held, { status: { progress } }, signal);
+    },
     intervalMs: context.progressIntervalMs,
     signal,
     log,
   });
   try {
     for await (const event of opened.path.events(signal)) {
-      if (event.type !== "progress") return event;
+      if (event.type !== "progress") return { last: event, held };
       progress.offer({ bytesDone: event.bytesDone, totalBytes: event.totalBytes });
     }
   } catch (error) {
-    return failure(error, { log, signal });
+    return { last: failure(error, { log, signal }), held };
   }
-  return failure(new Error("the data path ended without a result"), { log, signal });
+  const error = new Error("the data path ended without a result");
+  return { last: failure(error, { log, signal }), held };
 }
 
 function failure(

@@ -11,15 +11,24 @@ const held: Held = { namespace: "bk", name: "b1", uid: "u1", resourceVersion: "7
 const object: Movable = { metadata: { namespace: "bk", name: "b1", uid: "u1" } };
 const completed: DataPathEvent = { type: "completed", result: { snapshotID: "s1", sizeBytes: 50 } };
 
-/** A data path that plays events; `"cancel"` waits for the cancel and then says canceled. */
+type Event = DataPathEvent | "cancel" | "pause" | Error;
+
+/**
+ * A data path that plays events; `"cancel"` waits for the cancel and then says canceled, `"pause"`
+ * leaves time for what was begun.
+ */
 function played(
-  events: readonly (DataPathEvent | "cancel" | Error)[],
+  events: readonly Event[],
 ): DataPath & { disposed: boolean } {
   return {
     disposed: false,
     async *events(signal) {
       for (const event of events) {
         if (event instanceof Error) throw event;
+        if (event === "pause") {
+          await new Promise((resolve) => setTimeout(resolve));
+          continue;
+        }
         if (event !== "cancel") {
           yield event;
           continue;
@@ -41,25 +50,39 @@ function played(
 interface Played {
   readonly run: Run;
   readonly finished: Change[];
+  /** The version of the object that each result was written over. */
+  readonly over: string[];
   readonly reported: Change[];
   readonly discarded: string[];
   readonly path: { readonly disposed: boolean };
 }
 
 interface Play {
-  readonly events?: readonly (DataPathEvent | "cancel" | Error)[];
+  readonly events?: readonly Event[];
   /** Thrown when the way is opened; `"hang"` waits for the stop. */
   readonly refusal?: Error | "hang";
   readonly answer?: "written" | "overtaken";
 }
 
 function play({ events = [], refusal, answer = "written" }: Play): Played {
-  const seen = { finished: [] as Change[], reported: [] as Change[], discarded: [] as string[] };
+  const seen = {
+    finished: [] as Change[],
+    over: [] as string[],
+    reported: [] as Change[],
+    discarded: [] as string[],
+  };
   const path = played(events);
   const status: StatusWriter = {
     claim: () => Promise.reject(new Error("a run does not claim")),
-    report: (held, change) => (seen.reported.push(change), Promise.resolve(held)),
-    finish: (_, change) => (seen.finished.push(change), Promise.resolve(answer)),
+    report: (held, change) => {
+      seen.reported.push(change);
+      return Promise.resolve({ ...held, resourceVersion: "8" });
+    },
+    finish: ({ resourceVersion }, change) => {
+      seen.over.push(resourceVersion);
+      seen.finished.push(change);
+      return Promise.resolve(answer);
+    },
   };
   const opened: Opened = {
     path,
@@ -108,6 +131,16 @@ Deno.test("a completed movement has its snapshot, path, time and full progress",
   assert.deepEqual(one.finished[0]?.annotations, { a: "b" });
   assert.deepEqual(one.reported, [{ status: { progress: { bytesDone: 5, totalBytes: 50 } } }]);
   assert.equal(one.path.disposed, true);
+});
+
+Deno.test("a result is written over the claim, or over the last report", async () => {
+  const short = play({ events: [completed] });
+  await short.run.ended;
+  assert.deepEqual(short.over, ["7"]);
+  const progress: DataPathEvent = { type: "progress", bytesDone: 5, totalBytes: 50 };
+  const long = play({ events: [progress, "pause", completed] });
+  await long.run.ended;
+  assert.deepEqual(long.over, ["8"]);
 });
 
 Deno.test("a failed data path keeps its reason and the snapshot that was saved", async () => {

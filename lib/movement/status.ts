@@ -30,7 +30,10 @@ export interface StatusWriter {
    * the object is gone: then it is not ours.
    */
   claim(held: Held, change: Change, signal: AbortSignal): Promise<Held | undefined>;
-  /** Sends fields that nobody else writes, whatever happened to the object meanwhile. */
+  /**
+   * Sends fields that nobody else writes, whatever happened to the object meanwhile. Answers the
+   * object's new version, or what was given when it is not ours any more.
+   */
   report(held: Held, change: Change, signal: AbortSignal): Promise<Held>;
   /**
    * Writes a result until it is written, through conflicts and through an API server that is away.
@@ -57,7 +60,7 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
     async claim(held, { status, ...metadata }, signal) {
       const annotations = { ...metadata.annotations, [holderAnnotation]: holder };
       try {
-        return await send(held, { status, ...metadata, annotations }, signal);
+        return heldOf(await send(held, { status, ...metadata, annotations }, signal));
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (!isConflict(error)) throw error;
@@ -69,7 +72,9 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
       }
     },
     async report(held, change, signal) {
-      return await send({ ...held, resourceVersion: "" }, change, signal);
+      const now = await send({ ...held, resourceVersion: "" }, change, signal);
+      const ours = now.metadata.uid === held.uid && !isFinal(now.status?.phase ?? "New");
+      return ours ? heldOf(now) : held;
     },
     finish(held, change, signal) {
       const what = `the result of ${resource.kind} "${held.namespace}/${held.name}"`;
@@ -95,13 +100,13 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
 
 /** One guarded merge patch; through the status address as well where the CRD has one. */
 function patcher<T extends Movable>({ client, resource, capabilities }: StatusOptions<T>) {
-  return async (held: Held, { status, ...edits }: Change, signal: AbortSignal): Promise<Held> => {
+  return async (held: Held, { status, ...edits }: Change, signal: AbortSignal): Promise<T> => {
     const { namespace, name } = held;
     const guard = held.resourceVersion === "" ? {} : { resourceVersion: held.resourceVersion };
     const metadata = { ...guard, ...edits };
     if (!capabilities.statusSubresource) {
       const body = { metadata, status };
-      return heldOf(await client.patch(resource, { namespace, name, body }, signal));
+      return await client.patch(resource, { namespace, name, body }, signal);
     }
     let version: { readonly resourceVersion?: string } = guard;
     if (Object.keys(edits).length > 0) {
@@ -115,7 +120,7 @@ function patcher<T extends Movable>({ client, resource, capabilities }: StatusOp
       body: { metadata: version, status },
       subresource: "status",
     } as const;
-    return heldOf(await client.patch(resource, patch, signal));
+    return await client.patch(resource, patch, signal);
   };
 }
 

@@ -38,7 +38,7 @@ async function measureLong(
 ): Promise<Measure> {
   const volume = await site.addVolume(namespace, "long");
   await Deno.create(`${volume.path}/holes`).then((file) => file.close());
-  await Deno.truncate(`${volume.path}/holes`, 8 * 1_024 ** 3);
+  await Deno.truncate(`${volume.path}/holes`, (stage.small ? 1 : 8) * 1_024 ** 3);
   const wanted = stage.small ? 12 : 45;
   let seconds = NaN;
   const writes = await writesDuring(stage, async () => {

@@ -49,6 +49,7 @@ async function check(t: Deno.TestContext, client: KubeClient, { where, statusSub
   const read = (name: string): Promise<PodVolumeBackup> =>
     client.get(podVolumeBackups, { namespace: "velero", name }, signal);
   const inProgress = { status: { phase: "InProgress" } };
+  const progress = { status: { progress: { bytesDone: 1, totalBytes: 2 } } };
   const failed = {
     status: { phase: "Failed", message: "m", completionTimestamp: "2026-01-01T00:00:00Z" },
   };
@@ -122,13 +123,20 @@ async function check(t: Deno.TestContext, client: KubeClient, { where, statusSub
     const held = heldOf(await make("moving"));
     const claimed = await writer("a").claim(held, inProgress, signal);
     assert.ok(claimed);
-    await writer("a").report(
-      held,
-      { status: { progress: { bytesDone: 1, totalBytes: 2 } } },
-      signal,
-    );
-    const { status } = await read("moving");
+    const reported = await writer("a").report(held, progress, signal);
+    const { metadata, status } = await read("moving");
     assert.deepEqual(status?.progress, { bytesDone: 1, totalBytes: 2 });
     assert.equal(status?.phase, "InProgress");
+    assert.equal(reported.resourceVersion, metadata.resourceVersion);
+  });
+
+  await t.step(`progress after the end gives no right to write a result, ${where}`, async () => {
+    const held = heldOf(await make("late"));
+    await writer("a").finish(held, failed, signal);
+    const reported = await writer("b").report(held, progress, signal);
+    assert.deepEqual(reported, held);
+    const completed = { status: { phase: "Completed", snapshotID: "s" } };
+    assert.equal(await writer("b").finish(reported, completed, signal), "overtaken");
+    assert.equal((await read("late")).status?.phase, "Failed");
   });
 }
