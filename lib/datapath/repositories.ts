@@ -93,6 +93,12 @@ async function getLocation(
   name: string,
   signal: AbortSignal,
 ): Promise<BackupStorageLocation> {
+  if (name === "") {
+    throw new MovementError(
+      "StorageLocationMissing",
+      "The object does not say which BackupStorageLocation; back up again",
+    );
+  }
   try {
     return await client.get(backupStorageLocations, { namespace, name }, signal);
   } catch (cause) {

@@ -97,7 +97,9 @@ function noSuchVolume(pod: Pod, volume: string): MovementError {
   const names = pod.spec.volumes?.map(({ name }) => `"${name}"`).join(", ") || "none";
   return new MovementError(
     "VolumeNotInPod",
-    `The pod "${label(pod)}" has no volume "${volume}"; its volumes: ${names}`,
+    volume === ""
+      ? `The object does not say which volume of pod "${label(pod)}"; its volumes: ${names}`
+      : `The pod "${label(pod)}" has no volume "${volume}"; its volumes: ${names}`,
   );
 }
 

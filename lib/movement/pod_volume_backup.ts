@@ -124,6 +124,12 @@ async function runningPod(
 ): Promise<Pod> {
   const namespace = wanted.namespace ?? "";
   const name = wanted.name ?? "";
+  if (namespace === "" || name === "") {
+    throw new MovementError(
+      "PodGone",
+      "The object does not say which pod: spec.pod needs a namespace and a name; back up again",
+    );
+  }
   const label = `"${namespace}/${name}"`;
   const pod = await client.get(pods, { namespace, name }, signal).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
