@@ -70,7 +70,7 @@ export async function runCommandLine(
     } else world.out(overview(table));
     return 0;
   }
-  const entry = table[name];
+  const entry = entryOf(table, name);
   if (entry === undefined) throw new UsageError(`unknown command "${name}"${nearest(name, table)}`);
   const { command } = await entry.load();
   const parsed = parse(command, rest);
@@ -97,10 +97,15 @@ function splitWords(args: readonly string[], table: CommandTable) {
     if (words.length === 0 && takesValue(arg)) rest.push(args[++at] ?? "");
   }
   const only = words[0];
-  if (only === "help" && rest[0] !== undefined && table[rest[0]] !== undefined) {
+  if (only === "help" && rest[0] !== undefined && entryOf(table, rest[0]) !== undefined) {
     return { words: [rest[0]], rest: ["--help"] };
   }
   return { words, rest };
+}
+
+/** Only what was put in: every record also has a "constructor". */
+function entryOf(table: CommandTable, name: string): CommandEntry | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
 const beforeCommand = new Set(["--kubeconfig", "--kubecontext", "--namespace", "-n", "--features"]);

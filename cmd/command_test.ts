@@ -88,6 +88,8 @@ const wrong: readonly (readonly [string[], RegExp])[] = [
   [["server", "--namespace"], /argument missing/],
   [["server", "extra"], /too many arguments/],
   [["sever"], /unknown command "sever".*server/],
+  [["constructor"], /unknown command "constructor"/],
+  [["help", "constructor"], /no command given before "constructor"/],
   [["--bogus"], /no command given before "--bogus"; the commands are server/],
 ];
 
