@@ -141,10 +141,13 @@ export function listenAddress(text: string): ListenAddress {
   return { hostname: host.replace(/^\[|\]$/g, ""), port };
 }
 
+/** 20 days: a timer of 2^31 ms or more would end at once. */
+const longestMs = 20 * 86_400_000;
+
 function duration(flags: FlagValues, name: string): number {
   try {
     const ms = parseDuration(textOf(flags, name));
-    if (ms >= 0) return ms;
+    if (ms >= 0) return Math.min(ms, longestMs);
   } catch (error) {
     throw new UsageError(`--${name}: ${messageOf(error)}`);
   }

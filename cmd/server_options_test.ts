@@ -67,6 +67,14 @@ Deno.test("a bad duration names its flag and shows a good one", async () => {
   await assert.rejects(options({ grace: "-1s" }), /--grace: a duration below zero/);
 });
 
+Deno.test("a duration that no timer can hold is cut to one that it can", async () => {
+  const { graceMs, resourceTimeoutMs } = await options({
+    "grace": "100000h",
+    "resource-timeout": "1000h",
+  });
+  for (const ms of [graceMs + 8_000, resourceTimeoutMs]) assert.ok(ms > 1e9 && ms < 2 ** 31);
+});
+
 Deno.test("flags of later releases are accepted and reported", async () => {
   const given = await options({ "node-agent-config": "c", "node-agent-configmap": "d" });
   assert.deepEqual(given.unused, ["node-agent-configmap", "node-agent-config"]);
