@@ -43,13 +43,13 @@ export function parentOf(
  */
 function storedSource(parent: PodVolumeBackup): string | undefined {
   const noted = parent.metadata.annotations?.[sourceAnnotation];
-  if (noted !== undefined) return noted;
+  if (noted) return noted;
   const path = parent.status?.path ?? "";
   return path.includes("/volumes/") ? path : stableSource(parent);
 }
 
 function stableSource({ metadata, spec }: PodVolumeBackup): string {
-  const volume = metadata.annotations?.[annotations.pvcName] ?? spec?.volume;
+  const volume = metadata.annotations?.[annotations.pvcName] || spec?.volume;
   return [requesters.podVolume, "kopia", spec?.pod.namespace, spec?.pod.name, volume].join("/");
 }
 

@@ -60,6 +60,12 @@ Deno.test("without a parent the source names the pod and the claim, or the volum
   );
 });
 
+Deno.test("empty annotations count as absent: kopia refuses a source that ends with a slash", () => {
+  const source = "snapshot-pod-volume/kopia/app/web-1/data";
+  assert.equal(kopiaSource(backup({ claimName: "" }), undefined), source);
+  assert.equal(kopiaSource(backup({ claim: "c1" }), backup({ claim: "c1", source: "" })), source);
+});
+
 Deno.test("the source stays when the pod changes", () => {
   const first = backup({ claim: "c1", claimName: "d", pod: "web-abc", source: "x/y" });
   assert.equal(kopiaSource(backup({ claim: "c1", pod: "web-xyz" }), first), "x/y");
