@@ -76,6 +76,7 @@ async function run<T extends Movable>(
     status: statusWriter({ client, resource: kind.resource, capabilities, holder }),
     slots,
     runs,
+    unanswered: new Set(),
     work,
     read: store.get,
     again: queue.add,

@@ -30,6 +30,8 @@ export interface Situation {
   readonly running?: { readonly uid: string; readonly ending: boolean };
   /** The object stood in the first list after the start: an agent that is gone left it so. */
   readonly leftover: boolean;
+  /** Our claim stands in the object, though we never heard that it was carried out. */
+  readonly claimedHere: boolean;
   /** The CRD knows `spec.cancel` and the phases Canceling and Canceled. */
   readonly cancelable: boolean;
 }
@@ -67,6 +69,7 @@ export function nextStep(movement: Movement | undefined, situation: Situation): 
     case "Prepared":
     case "InProgress":
     case "Canceling":
+      if (situation.claimedHere) return { do: "start" };
       return situation.leftover ? { do: "giveUp", why: "AgentRestarted" } : { do: "nothing" };
     default:
       return phase satisfies never;

@@ -9,7 +9,7 @@ const fresh: Movement = {
   mine: true,
   finalizer: false,
 };
-const idle: Situation = { leftover: false, cancelable: true };
+const idle: Situation = { leftover: false, claimedHere: false, cancelable: true };
 const moving: Situation = { ...idle, running: { uid: "u1", ending: false } };
 
 const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, string])[] = [
@@ -40,6 +40,12 @@ const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, 
     { phase: "Canceling" },
     { ...idle, leftover: true },
     "giveUp",
+  ],
+  [
+    "one that was claimed here without an answer starts",
+    { phase: "InProgress" },
+    { ...idle, claimedHere: true, leftover: true },
+    "start",
   ],
   [
     "one that another agent of this node moves is left alone",

@@ -7,11 +7,13 @@ import type { Movable, MovementKind } from "./kind.ts";
 import { type Movement, nextStep, type Step } from "./lifecycle.ts";
 import type { End } from "./run.ts";
 import { start, type StartContext } from "./start.ts";
-import { type Change, heldOf } from "./status.ts";
+import { type Change, heldOf, holderAnnotation } from "./status.ts";
 import { formatTime, messageWith } from "./text.ts";
 
 export interface ReconcileContext<T extends Movable> extends StartContext<T> {
   readonly node: string;
+  /** Stands in the objects that this process has claimed. */
+  readonly holder: string;
   readonly capabilities: Capabilities;
   /** The object with this uid stood unfinished in the first list. */
   readonly isLeftover: (uid: string) => boolean;
@@ -27,6 +29,7 @@ export function movementReconciler<T extends Movable>(context: ReconcileContext<
     const step = nextStep(object && movementOf(context, object), {
       ...(running && { running }),
       leftover: object !== undefined && context.isLeftover(object.metadata.uid ?? ""),
+      claimedHere: object !== undefined && isClaimedHere(context, object),
       cancelable: context.capabilities.cancelable,
     });
     if (step.do !== "start") slots.forget(key);
@@ -36,6 +39,13 @@ export function movementReconciler<T extends Movable>(context: ReconcileContext<
     }
     return wait;
   };
+}
+
+function isClaimedHere<T extends Movable>(
+  { unanswered, holder }: ReconcileContext<T>,
+  { metadata }: T,
+): boolean {
+  return unanswered.has(metadata.uid ?? "") && metadata.annotations?.[holderAnnotation] === holder;
 }
 
 interface Pass<T extends Movable> {

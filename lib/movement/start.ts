@@ -24,6 +24,8 @@ export interface StartContext<T extends Movable> extends RunContext<T> {
   /** The object as the watch last gave it. */
   readonly read: (key: ObjectKey) => T | undefined;
   readonly runs: Runs;
+  /** The uids of objects whose claim we sent without learning what became of it. */
+  readonly unanswered: Set<string>;
   readonly observe: Observer<T>;
   /** Ends the movements themselves; a pass ends earlier, with the intake. */
   readonly work: AbortSignal;
@@ -37,7 +39,7 @@ export async function start<T extends Movable>(
   key: ObjectKey,
   object: T,
 ): Promise<void> {
-  const { slots, status, log, now, kind, work } = context;
+  const { slots, status, unanswered, log, now, kind, work } = context;
   using kept = new DisposableStack();
   const slot = slots.take(key, Date.parse(object.metadata.creationTimestamp ?? "") || 0);
   if (slot === undefined) {
@@ -46,8 +48,11 @@ export async function start<T extends Movable>(
   }
   kept.use(slot);
   const change = { status: { phase: "InProgress", startTimestamp: formatTime(now()) } };
+  const wanted = heldOf(object);
+  unanswered.add(wanted.uid);
   // Not ended with the intake: a claim whose answer nobody reads would stay InProgress.
-  const held = await status.claim(heldOf(object), change, work);
+  const held = await status.claim(wanted, change, work);
+  unanswered.delete(wanted.uid);
   if (held === undefined) {
     log.debug("A movement is not ours: its object was changed meanwhile", { key });
     return;
