@@ -102,7 +102,9 @@ async function removeAbandoned(parent: string): Promise<void> {
   for await (const { name } of Deno.readDir(parent)) {
     const pid = Number(name.match(folderName)?.[1]);
     if (Number.isNaN(pid) || (pid !== Deno.pid && await lives(pid))) continue;
-    await Deno.remove(join(parent, name), { recursive: true });
+    await Deno.remove(join(parent, name), { recursive: true }).catch((error: unknown) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error; // another agent was faster
+    });
   }
 }
 

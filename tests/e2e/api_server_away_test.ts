@@ -29,36 +29,37 @@ async function away(t: Deno.TestContext) {
     assert.equal(status?.phase, "Completed", status?.message);
   });
 
-  await step("at the end of a backup, its result is written later", async () => {
-    const name = await stage.backup(large);
-    const frozen = await agent.freeze();
-    await controlPlane.killApiServer();
-    frozen.resume();
-    await until("kopia has ended", () => !isAlive(frozen.pid));
-    await agent.line(/The write failed and is repeated/);
-    await controlPlane.startApiServer();
-    const { status } = await stage.ended(name);
-    assert.equal(status?.phase, "Completed", status?.message);
-    assert((await stage.snapshots()).some(({ id }) => id === status.snapshotID));
-    assert.equal((await stage.eventsOf(name)).length, 1);
-    assert.equal((await agent.stop()).code, 0);
-    assertWholeLog(agent.log());
-  });
-
-  await step("and a shutdown comes, the result is written when it is back in time", async () => {
-    await using other = await stage.agent({ node: "node-2", flags: ["--grace", "20s"] });
-    const pod = await stage.pod({ spec: { nodeName: "node-2", containers } });
-    await randomFile(`${pod.volume}/random`, 20);
-    const name = await stage.backup(pod, { spec: { node: "node-2" } });
-    const frozen = await other.freeze();
-    await controlPlane.killApiServer();
-    other.kill("SIGTERM");
-    frozen.resume();
-    await other.line(/The write failed and is repeated/);
-    await controlPlane.startApiServer();
-    assert.equal((await other.ended()).code, 0);
-    assert.equal((await stage.ended(name)).status?.phase, "Completed");
-  });
+  await step(
+    "at the end of a backup, its result is written later, also by an agent that ends",
+    async () => {
+      await using ending = await stage.agent({ node: "node-2", flags: ["--grace", "20s"] });
+      const pod = await stage.pod({ spec: { nodeName: "node-2", containers } });
+      await randomFile(`${pod.volume}/random`, 20);
+      const names = [
+        await stage.backup(large),
+        await stage.backup(pod, { spec: { node: "node-2" } }),
+      ];
+      const frozen = [await agent.freeze(), await ending.freeze()];
+      await controlPlane.killApiServer();
+      ending.kill("SIGTERM");
+      for (const { resume, pid } of frozen) {
+        resume();
+        await until("kopia has ended", () => !isAlive(pid));
+      }
+      await agent.line(/The write failed and is repeated/);
+      await ending.line(/The write failed and is repeated/);
+      await controlPlane.startApiServer();
+      for (const name of names) {
+        const { status } = await stage.ended(name);
+        assert.equal(status?.phase, "Completed", status?.message);
+        assert((await stage.snapshots()).some(({ id }) => id === status.snapshotID));
+        assert.equal((await stage.eventsOf(name)).length, 1);
+      }
+      assert.equal((await ending.ended()).code, 0);
+      assert.equal((await agent.stop()).code, 0);
+      for (const { log } of [agent, ending]) assertWholeLog(log());
+    },
+  );
 
   await step("for the agent alone, an object made meanwhile is done afterwards", async () => {
     const server = new URL(controlPlane.server);

@@ -106,7 +106,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 }
 
 async function freeze(movers: () => Child[]): Promise<Frozen> {
-  const mover = await until("kopia moves data", () => movers()[0]);
+  const mover = await until("kopia moves data", () => movers()[0], 60_000);
   Deno.kill(mover.pid, "SIGSTOP");
   const resume = () => Deno.kill(mover.pid, "SIGCONT");
   return {
