@@ -105,6 +105,8 @@ export function redact(text: string, secrets: readonly string[]): string {
     .reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
 }
 
+const moreMemory = "raise the agent's memory limit, or set ParallelFilesUpload to a smaller number";
+
 function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
   const failed = (reason: Reason, cause: string, advice?: string): KopiaFailure => ({
     reason,
@@ -114,7 +116,7 @@ function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
     return failed(
       "KopiaOutOfMemory",
       "the kernel killed kopia for want of memory",
-      "raise the agent's memory limit, or set ParallelFilesUpload to a smaller number",
+      moreMemory,
     );
   }
   if (exit.signal !== undefined) {
@@ -126,8 +128,18 @@ function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
   if (exit.stdout === undefined) {
     return failed("KopiaFailed", "kopia printed more than 16 MiB on its standard output");
   }
-  return storeFailure(exit, facts.folder, failed) ?? volumeFailure(exit, facts, failed) ??
-    failed("KopiaFailed", lastLine(exit));
+  return crash(exit, failed) ?? storeFailure(exit, facts.folder, failed) ??
+    volumeFailure(exit, facts, failed) ?? failed("KopiaFailed", lastLine(exit));
+}
+
+/** A Go program that crashes ends with code 2 and says why in front of the traces and registers. */
+function crash({ code, lines }: KopiaExit, failed: Failed): KopiaFailure | undefined {
+  if (code !== 2) return undefined;
+  const line = lines.find((line) => /^(panic|fatal error|runtime|SIG[A-Z]+): /.test(line));
+  if (line === undefined) return undefined;
+  return /out of memory|cannot allocate memory/.test(line)
+    ? failed("KopiaOutOfMemory", `kopia crashed: ${line}`, moreMemory)
+    : failed("KopiaFailed", `kopia crashed: ${lastCause(line)}`, "back up again");
 }
 
 type Failed = (reason: Reason, cause: string, advice?: string) => KopiaFailure;

@@ -72,3 +72,14 @@ Deno.test("only what kopia has given up in vain counts as a lost store", () => {
   assert(!isStoreLost("Snapshotting default@default:x ..."));
   assert(!isStoreLost(`unable to add 96 to metadata: ${packFull}`)); // only the cache
 });
+
+Deno.test("a crash is told by its first line, not by the registers at the end", () => {
+  const dump = ["goroutine 1 gp=0xc0000021c0 m=0:", "main.main()", "fs     0x0", "gs     0x0"];
+  const crashed = (line: string) =>
+    explainFailure(failed({ code: 2, lines: ["Snapshotting x ...", line, ...dump] }), facts);
+  const segmentation = crashed("SIGSEGV: segmentation violation");
+  assert.equal(segmentation.reason, "KopiaFailed");
+  assert.match(segmentation.message, /kopia crashed: SIGSEGV: segmentation violation; back up/);
+  assert.match(crashed("panic: index out of range").message, /crashed: panic: index out of range/);
+  assert.equal(crashed("fatal error: runtime: out of memory").reason, "KopiaOutOfMemory");
+});

@@ -80,7 +80,10 @@ async function oddObjects(t: Deno.TestContext) {
   });
 
   await step("waits for a repository goes on when it is ready", async () => {
-    const name = await stage.backup(pod, { spec: { backupStorageLocation: "slow" } });
+    await using patient = await stage.agent({ node: "node-2" });
+    const far = await stage.pod({ spec: { nodeName: "node-2", containers: oneContainer } });
+    const spec = { node: "node-2", backupStorageLocation: "slow" };
+    const name = await stage.backup(far, { spec });
     await stage.log.until(name, ({ status }) => status?.phase === "InProgress");
     await stage.repository(`${stage.folder}/slow place/kopia/app`);
     await stage.controlPlane.call("PATCH", `${velero}/backuprepositories/app-slow-kopia`, {
@@ -88,6 +91,7 @@ async function oddObjects(t: Deno.TestContext) {
     });
     const { status } = await stage.ended(name);
     assert.equal(status?.phase, "Completed", status?.message);
+    await patient.stop();
   });
 
   await step("leaves a whole log and no slot taken", async () => {
@@ -97,6 +101,8 @@ async function oddObjects(t: Deno.TestContext) {
     assertWholeLog(agent.log());
   });
 }
+
+const oneContainer = [{ name: "web", image: "example.invalid/web:1" }];
 
 /** A location without a repository. */
 async function location({ controlPlane, folder }: Stage, name: string) {
