@@ -72,6 +72,19 @@ async function canceled(t: Deno.TestContext) {
     assert.equal(stage.log.versions(name).at(-1)?.type, "DELETED");
   });
 
+  await step("by deletion while its snapshot is saved leaves no snapshot", async () => {
+    const count = (await stage.snapshots()).length;
+    const name = await stage.backup(large);
+    const frozen = await agent.freeze();
+    agent.kill("SIGSTOP"); // so that it hears of both at once
+    frozen.resume();
+    await until("kopia has ended", () => !frozen.isAlive());
+    await stage.remove(name);
+    agent.kill("SIGCONT");
+    assert.equal((await stage.ended(await stage.backup(large))).status?.phase, "Completed");
+    assert.equal((await stage.snapshots()).length, count + 1);
+  });
+
   await step("and is made anew under its name in the middle runs as the new one", async () => {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
