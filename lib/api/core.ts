@@ -39,6 +39,9 @@ export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown
 
 export interface PodStatus {
   readonly phase?: PodPhase;
+  /** When the kubelet took it on. */
+  readonly startTime?: string;
+  readonly podIP?: string;
   readonly reason?: string;
   readonly message?: string;
   readonly conditions?: readonly Condition[];
@@ -156,6 +159,8 @@ export const secrets: Resource<Secret> = {
 
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
+  /** The values are base64. */
+  readonly binaryData?: Readonly<Record<string, string>>;
 }
 
 export const configMaps: Resource<ConfigMap> = {
@@ -166,9 +171,12 @@ export const configMaps: Resource<ConfigMap> = {
   namespaced: true,
 };
 
-/** A node is read for its labels. */
+/** A node is read for its labels, and for what it says about its distribution. */
 export interface Node extends KubeObject {
-  readonly status?: { readonly conditions?: readonly Condition[] };
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly nodeInfo?: { readonly osImage?: string; readonly kubeletVersion?: string };
+  };
 }
 
 export const nodes: Resource<Node> = {
