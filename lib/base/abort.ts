@@ -3,13 +3,13 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => {
-      clearTimeout(timer);
+      timer[Symbol.dispose]();
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
+    const timer = alarm(ms, () => {
       signal.removeEventListener("abort", onAbort);
       resolve();
-    }, ms);
+    });
     signal.addEventListener("abort", onAbort, { once: true });
   });
 }
@@ -40,15 +40,15 @@ export function linked(parent: AbortSignal): Linked {
 /** `linked`, aborted with a TimeoutError "<what> took longer than <n> s" after `ms`. */
 export function deadline(parent: AbortSignal, ms: number, what: string): Linked {
   const child = linked(parent);
-  const timer = setTimeout(
-    () => child.abort(new DOMException(`${what} took longer than ${ms / 1000} s`, "TimeoutError")),
+  const timer = alarm(
     ms,
+    () => child.abort(new DOMException(`${what} took longer than ${ms / 1000} s`, "TimeoutError")),
   );
   return {
     signal: child.signal,
     abort: child.abort,
     [Symbol.dispose]: () => {
-      clearTimeout(timer);
+      timer[Symbol.dispose]();
       child[Symbol.dispose]();
     },
   };
@@ -68,4 +68,17 @@ export function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T>
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Calls `run` after `ms`; a timer of more than 24 days would ring at once, so a long time is cut up. */
+function alarm(ms: number, run: () => void): Disposable {
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = (leftMs: number) => {
+    const partMs = Math.min(leftMs, longestTimerMs);
+    timer = setTimeout(() => leftMs > partMs ? arm(leftMs - partMs) : run(), partMs);
+  };
+  arm(ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

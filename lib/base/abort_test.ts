@@ -47,3 +47,16 @@ Deno.test("orAbort gives the outcome, or the abort when that comes first", async
   controller.abort(new Error("stop"));
   await assert.rejects(waiting, /stop/);
 });
+
+Deno.test("a wait longer than a timer of the runtime can be does not end at once", async () => {
+  const controller = new AbortController();
+  const ended: unknown[] = [];
+  const waiting = sleep(2 ** 31 + 1, controller.signal).catch((error) => void ended.push(error));
+  using limit = deadline(controller.signal, 1_000 * 3_600_000, "moving all of it");
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(ended, []);
+  assert.equal(limit.signal.aborted, false);
+  controller.abort("enough");
+  await waiting;
+  assert.deepEqual(ended, ["enough"]);
+});
