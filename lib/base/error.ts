@@ -36,13 +36,24 @@ export function messageOf(error: unknown): string {
 }
 
 function ownMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") {
+    return error.errors.filter((one) => one !== error).map(ownMessage).filter((text) => text !== "")
+      .join("; ") || error.name;
+  }
   if (error instanceof Error) return oneLine(error.message) || error.name;
   if (typeof error === "string") return oneLine(error);
-  return error === null || error === undefined
-    ? ""
-    : oneLine(JSON.stringify(error) ?? String(error));
+  return error === null || error === undefined ? "" : oneLine(jsonOf(error));
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, " ").trim();
+  const lines = text.split(/[\r\n]/).map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
 }

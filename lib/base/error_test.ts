@@ -21,3 +21,20 @@ Deno.test("a chain of causes that leads back to itself ends", () => {
   error.cause = error;
   assert.equal(messageOf(error), "round");
 });
+
+Deno.test("several errors in one without a text are named each", () => {
+  const errors = [new Error("no way to ::1"), new Error("no way to 127.0.0.1")];
+  assert.equal(messageOf(new AggregateError(errors)), "no way to ::1; no way to 127.0.0.1");
+});
+
+Deno.test("what was thrown and has no JSON form still gives a message", () => {
+  const round: Record<string, unknown> = {};
+  round["round"] = round;
+  for (const thrown of [round, { count: 1n }]) assert.notEqual(messageOf(thrown), "");
+});
+
+Deno.test("a long text of spaces costs no time", () => {
+  const started = performance.now();
+  messageOf(new Error(`a${" ".repeat(100_000)}b`));
+  assert.ok(performance.now() - started < 1_000);
+});

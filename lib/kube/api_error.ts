@@ -22,7 +22,7 @@ export interface ApiErrorFacts extends Attempt {
   readonly reason: string;
   /** What went wrong and what to do, as it shall follow "Cannot list pods …: ". */
   readonly detail: string;
-  /** The server's wish, from Retry-After. */
+  /** The server's wish, from Retry-After; at most a minute. */
   readonly retryAfterMs?: number;
 }
 
@@ -73,6 +73,11 @@ export function isGone(error: unknown): error is ApiError {
 
 export function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
+}
+
+/** The answer was longer than is read; a smaller page of a list may be not. */
+export function isAnswerTooLarge(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.reason === "AnswerTooLarge";
 }
 
 const lostReasons = ["Unreachable", "ConnectionLost", "Timeout", "InvalidAnswer"];
@@ -190,8 +195,9 @@ function hintFor({ verb, resource, scope, name }: Attempt, code: number): string
 
 /** A proxy's page in a line, without tags. */
 function quoted(body: string): string {
+  // A prefix only: on a long text of nothing but "<" these patterns would take minutes.
   const text = short(
-    body.replace(/<(style|script)\b.*?<\/\1>/gis, " ").replace(/<[^>]*>/g, " "),
+    body.slice(0, 4_096).replace(/<(style|script)\b.*?<\/\1>/gis, " ").replace(/<[^>]*>/g, " "),
     200,
   );
   return text === "" ? "" : `"${text}"`;
@@ -202,9 +208,12 @@ function short(text: string, length: number): string {
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
+/** A proxy's maintenance page may ask for hours. */
+const longestWishMs = 60_000;
+
 function parseRetryAfter(text: string | null | undefined): number | undefined {
   return text !== null && text !== undefined && /^\d{1,9}$/.test(text.trim())
-    ? Number(text) * 1_000
+    ? Math.min(Number(text) * 1_000, longestWishMs)
     : undefined;
 }
 

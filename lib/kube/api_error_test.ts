@@ -99,3 +99,17 @@ Deno.test("an error is an Error with its name and cause", () => {
   assert.ok(error instanceof ApiError && error instanceof Error);
   assert.deepEqual([error.name, error.status, error.cause], ["ApiError", 0, cause]);
 });
+
+Deno.test("a long page that is no HTML after all costs no time", () => {
+  const started = performance.now();
+  for (const body of ["<".repeat(500_000), "<script ".repeat(60_000)]) {
+    refused(list, { status: 502, body });
+  }
+  assert.ok(performance.now() - started < 1_000);
+});
+
+Deno.test("a wish to come back in hours is cut to a minute", () => {
+  for (const retryAfter of ["3600", "999999999"]) {
+    assert.equal(refused(list, { status: 503, body: "", retryAfter }).retryAfterMs, 60_000);
+  }
+});
