@@ -93,7 +93,7 @@ export interface ClientOptions {
   readonly log?: Log;
   /** Longest silence of the server during a call; the default is 30 s. */
   readonly requestDeadlineMs?: number;
-  /** A longer answer is refused; the default is 256 MiB. */
+  /** A longer answer is refused; the default is 32 MiB, which costs about four times that in memory. */
   readonly answerLimitBytes?: number;
   /** A longer event of a watch is refused; the default is 16 MiB. */
   readonly lineLimitBytes?: number;
@@ -113,7 +113,7 @@ export function createClient(connection: Connection, options: ClientOptions): Ku
   const { lineLimitBytes = 16 << 20, ...rest } = options;
   const transport = openTransport(connection, {
     requestDeadlineMs: 30_000,
-    answerLimitBytes: 256 << 20,
+    answerLimitBytes: 32 << 20,
     retries: 4,
     retryFirstMs: 500,
     ...rest,

@@ -1,5 +1,6 @@
-import type { KubeClient, ListPage, Where } from "./client.ts";
+import type { KubeClient, Where } from "./client.ts";
 import { keyOf, type KubeObject, type Resource } from "./object.ts";
+import { listPages } from "./pages.ts";
 import type { SourceEvent, SourcePage, SourceWatch, WatchSource } from "./watch.ts";
 
 export interface KubeSourceOptions<T extends KubeObject, S extends KubeObject> extends Where {
@@ -21,16 +22,10 @@ export function kubeSource<T extends KubeObject, S extends KubeObject>(
   const { trim, pageSize = 500, ...where } = options;
 
   async function* list(signal: AbortSignal): AsyncGenerator<SourcePage<S>> {
-    let next: { readonly continue?: string } | undefined = {};
-    while (next !== undefined) {
-      const page: ListPage<T> = await client.list(
-        resource,
-        { ...where, ...next, limit: pageSize },
-        signal,
-      );
-      next = page.continue === undefined ? undefined : { continue: page.continue };
-      const objects = page.items.map(trim).filter((object) => object !== undefined);
-      yield { objects, resourceVersion: page.resourceVersion };
+    const pages = listPages({ client, what: resource }, { ...where, limit: pageSize }, signal);
+    for await (const { items, resourceVersion } of pages) {
+      const objects = items.map(trim).filter((object) => object !== undefined);
+      yield { objects, resourceVersion };
     }
   }
 
