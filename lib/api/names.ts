@@ -1,6 +1,6 @@
-/** Names that Velero and Kubernetes have given; the reference sections 2, 3, 5 and 7 use them. */
+/** Names that Velero and Kubernetes have given: others read and write them too. */
 
-/** Labels of velero.io objects. Values longer than 63 characters are shortened (section 2.5). */
+/** Labels of velero.io objects. Longer values than 63 characters are shortened as `validLabelValue` does. */
 export const labels = {
   backupName: "velero.io/backup-name",
   backupUid: "velero.io/backup-uid",
@@ -40,7 +40,7 @@ export const repositoryPassword = {
   key: "repository-password",
 } as const;
 
-/** What a snapshot carries, so that Velero finds it again (section 7.4). */
+/** What a snapshot carries, so that Velero finds it again. */
 export const snapshotNames = {
   requesterTag: "snapshot-requester",
   uploaderTag: "snapshot-uploader",
