@@ -26,7 +26,7 @@ test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 
 build: dist/longshore ## dist/longshore, only when sources changed
 
-bench: build tools ## measure the binary against bare kopia: a table, and JSON
+bench: build tools ## measure the binary against bare kopia: a table, and JSON (ONLY=queue,start)
 	@deno run --allow-all tests/bench/bench.ts
 
 ok: node_modules/.installed ## the gate of a change: format, lint, types, layers, unit tests

@@ -42,9 +42,9 @@ async function bench(): Promise<number> {
   const small = Boolean(Deno.env.get("SMALL"));
   const loadBefore = load();
   try {
-    const measures = await measureAll(names, small);
-    await report(measures, { names, small, loadBefore });
-    return measures.some(isOver) ? 1 : 0;
+    const results = await measureAll(names, small);
+    await report(results, { small, loadBefore });
+    return results.failed.length > 0 || results.measures.some(isOver) ? 1 : 0;
   } catch (error) {
     if (stop.signal.aborted) return 130;
     console.error("bench: failed:", error);
@@ -52,27 +52,35 @@ async function bench(): Promise<number> {
   }
 }
 
-async function measureAll(names: readonly string[], small: boolean): Promise<Measure[]> {
+interface Results {
+  readonly measures: readonly Measure[];
+  /** Parts that could not be measured. */
+  readonly failed: readonly string[];
+}
+
+async function measureAll(names: readonly string[], small: boolean): Promise<Results> {
   console.error("bench: starting the control plane");
   await using stage = await openStage({ small, signal: stop.signal });
   const measures: Measure[] = [];
+  const failed: string[] = [];
   for (const name of names) {
     const started = performance.now();
-    measures.push(...await parts[name]!(stage));
-    console.error(`bench: ${name} took ${Math.round((performance.now() - started) / 1_000)} s`);
+    try {
+      measures.push(...await parts[name]!(stage));
+      console.error(`bench: ${name} took ${Math.round((performance.now() - started) / 1_000)} s`);
+    } catch (error) {
+      stop.signal.throwIfAborted();
+      failed.push(name);
+      console.error(`bench: ${name} failed:`, error);
+    }
   }
-  return measures;
+  return { measures, failed };
 }
 
 async function report(
-  measures: readonly Measure[],
-  facts: {
-    readonly names: readonly string[];
-    readonly small: boolean;
-    readonly loadBefore: number;
-  },
+  { measures, failed }: Results,
+  { small, loadBefore }: { readonly small: boolean; readonly loadBefore: number },
 ) {
-  const { names, small, loadBefore } = facts;
   const machine = {
     cpus: navigator.hardwareConcurrency,
     memoryMiB: Math.round(Deno.systemMemoryInfo().total / 1_048_576),
@@ -80,12 +88,14 @@ async function report(
     loadBefore,
     loadAfter: load(),
   };
-  const results = measures.map((measure) => ({ ...measure, over: isOver(measure) }));
-  const json = { at: new Date().toISOString(), parts: names, small, machine, measures: results };
+  const rows = measures.map((measure) => ({ ...measure, over: isOver(measure) }));
+  const json = { at: new Date().toISOString(), small, machine, failed, measures: rows };
   const file = new URL("../../dist/bench.json", import.meta.url);
   await Deno.writeTextFile(file, `${JSON.stringify(json, undefined, 2)}\n`);
   console.log(formatTable(measures));
-  console.log(`also in dist/bench.json; load average before: ${loadBefore.toFixed(1)}`);
+  console.log(JSON.stringify(json));
+  console.log(`load average before: ${loadBefore.toFixed(1)}; the JSON is in dist/bench.json too`);
+  if (failed.length > 0) console.log(`not measured, see above: ${failed}`);
   if (small) console.log("SMALL=1: these figures say nothing about the limits");
 }
 
