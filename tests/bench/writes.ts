@@ -1,6 +1,6 @@
 import { sleep } from "../../lib/base/abort.ts";
 import type { Agent } from "../support/agent.ts";
-import { moversOf, until } from "../support/children.ts";
+import { isAlive, moversOf, until } from "../support/children.ts";
 import { isWrite } from "./audit.ts";
 import type { Measure } from "./measure.ts";
 import { openSite, type Site, type Stage } from "./stage.ts";
@@ -38,13 +38,13 @@ async function measureLong(
 ): Promise<Measure> {
   const volume = await site.addVolume(namespace, "long");
   await Deno.create(`${volume.path}/holes`).then((file) => file.close());
-  await Deno.truncate(`${volume.path}/holes`, (stage.small ? 1 : 8) * 1_024 ** 3);
+  await Deno.truncate(`${volume.path}/holes`, (stage.small ? 1 : 4) * 1_024 ** 3);
   const wanted = stage.small ? 12 : 45;
   let seconds = NaN;
   const writes = await writesDuring(stage, async () => {
     const sent = await site.backUp("long", volume);
     await slowDown(stage, { agent, seconds: wanted });
-    seconds = (await site.phases.seen("long", "Completed", 120_000) - sent) / 1_000;
+    seconds = (await site.phases.seen("long", "Completed", 300_000) - sent) / 1_000;
   });
   const limit = 3 + Math.floor(seconds / secondsPerProgress);
   const name = `writes: for a backup of ${seconds.toFixed(0)} s`;
@@ -58,7 +58,7 @@ async function slowDown(
 ) {
   const mover = await until("kopia moves data", () => moversOf(agent.pid)[0]);
   const end = performance.now() + seconds * 1_000;
-  while (performance.now() < end) {
+  while (performance.now() < end && isAlive(mover.pid)) {
     Deno.kill(mover.pid, "SIGSTOP");
     await sleep(900, signal);
     Deno.kill(mover.pid, "SIGCONT");
