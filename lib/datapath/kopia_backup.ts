@@ -38,7 +38,7 @@ const tidyLimitMs = 30_000;
  *
  * Files that cannot be read do not end the backup: the rest is saved first, and the failure then
  * names the first one, their number and the snapshot. A store that is lost or full ends it at once.
- * Whatever else ends it leaves no snapshot behind.
+ * What else it leaves in the repository goes when it is disposed: the result does not wait for that.
  */
 export function openBackup(
   session: RepositorySession,
@@ -47,6 +47,7 @@ export function openBackup(
 ): DataPath {
   const stopped = new AbortController();
   let running: KopiaRun | undefined;
+  let left: Left | undefined;
   return {
     cancel: () => stopped.abort(),
     async *events(signal) {
@@ -61,7 +62,7 @@ export function openBackup(
         const trouble = yield* follow(running, session.limitMs);
         const end = judge(await running.exit(), { asked: stop.signal.aborted, trouble });
         const longEnough = Date.now() - startedAt >= (options.checkpointMs ?? usualCheckpointMs);
-        await tidy(session, { order, end, since: longEnough ? startedAt : undefined });
+        left = { end, since: longEnough ? startedAt : undefined };
         yield* finalEvents(end, { session, order });
       } catch (error) {
         yield stop.signal.aborted ? { type: "canceled" } : failedBy(error);
@@ -72,6 +73,8 @@ export function openBackup(
     async [Symbol.asyncDispose]() {
       stopped.abort();
       await running?.[Symbol.asyncDispose]();
+      if (left !== undefined) await tidy(session, order, left);
+      left = undefined;
       await session[Symbol.asyncDispose]();
     },
   };
@@ -151,13 +154,16 @@ function withoutSignal({ outOfMemory: _, stdout, lines }: KopiaExit): KopiaExit 
   return { code: 1, outOfMemory: false, stdout, lines };
 }
 
+interface Left {
+  readonly end: End;
+  /** There may be checkpoints younger than this; undefined: there are none. */
+  readonly since: number | undefined;
+}
+
 async function tidy(
   session: RepositorySession,
-  { order, end, since }: {
-    readonly order: BackupOrder;
-    readonly end: End;
-    readonly since: number | undefined;
-  },
+  order: BackupOrder,
+  { end, since }: Left,
 ): Promise<void> {
   if (end.how === "done" || end.how === "silent") return;
   using limit = deadline(new AbortController().signal, tidyLimitMs, "Removing a partial snapshot");

@@ -1,5 +1,5 @@
 /** Follows the objects of one kind and lets their movements run, until it is told to stop. */
-import { linked, sleep } from "../base/abort.ts";
+import { linked, orAbort, sleep } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { runController } from "../kube/controller.ts";
@@ -126,7 +126,10 @@ function noteLeftovers<T extends Movable>(change: WatchChange<T>, leftovers: Set
   if ((status.phase ?? "New") !== "New") leftovers.add(metadata.uid ?? "");
 }
 
-/** Lets the movements end by themselves for the grace time, then stops them and awaits their results. */
+/**
+ * Lets the movements end by themselves for the grace time, then stops them and awaits their results.
+ * What still tidies up when `work` ends is left to the end of the program.
+ */
 async function endRuns<T extends Movable>(
   { byKey, ends }: Runs,
   { graceMs, log }: MovementOptions<T>,
@@ -138,5 +141,5 @@ async function endRuns<T extends Movable>(
   const all = Promise.all(ends).finally(() => grace.abort());
   await sleep(graceMs, grace.signal).catch(() => {});
   for (const run of byKey.values()) run.stop("NodeShutdown");
-  await all;
+  await orAbort(all, work).catch(() => {});
 }

@@ -58,7 +58,7 @@ async function programs({ stage, pod, step }: Ground) {
 }
 
 async function deaths({ stage, pod, step }: Ground) {
-  for (const signal of ["SIGKILL", "SIGTERM", "SIGSEGV"] as const) {
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     await step(`where somebody ends kopia by ${signal}`, async () => {
       const count = (await stage.snapshots()).length;
       await using agent = await stage.agent();
@@ -67,8 +67,8 @@ async function deaths({ stage, pod, step }: Ground) {
       Deno.kill(mover.pid, signal);
       if (signal !== "SIGKILL") mover.resume();
       await assertFails(stage, name, "KopiaKilled");
-      assert.equal((await stage.snapshots()).length, count);
       await assertCompletes(stage, pod);
+      assert.equal((await stage.snapshots()).length, count + 1);
       await assertEnds(agent);
     });
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { until } from "../support/children.ts";
 import { randomFile } from "../support/kopia.ts";
 import { assertWholeLog, reasonOf } from "../support/messages.ts";
 import { startStage } from "../support/stage.ts";
@@ -8,6 +9,18 @@ import { toolsMissing } from "../support/tools.ts";
 const ignore = await toolsMissing("etcd", "kube-apiserver", "kopia");
 
 Deno.test({ ignore, name: "an agent that is told to stop", fn: shutdown });
+
+/** Leaves a partial snapshot when it is told to end, and never gets it removed. */
+const stallingKopia = (program: string) =>
+  `#!/bin/sh
+case "$*" in
+*"snapshot create"*)
+  trap 'echo "{\\"id\\":\\"${"0".repeat(32)}\\",\\"incomplete\\":\\"canceled\\"}"; exit 0' TERM
+  while true; do sleep 0.02; done ;;
+*"snapshot delete"*) exec sleep 60 ;;
+esac
+exec ${program} "$@"
+`;
 
 async function shutdown(t: Deno.TestContext) {
   await using stage = await startStage();
@@ -64,6 +77,19 @@ async function shutdown(t: Deno.TestContext) {
     assert(performance.now() - askedAtMs < 10_000); // the pod is killed then
     assert.equal(frozen.isAlive(), false);
     assert.equal(reasonOf(await stage.ended(running)), "NodeShutdown");
+  });
+
+  await step("says how it ended also while the store keeps what is to be removed", async () => {
+    const kopia = `${stage.folder}/stalling-kopia`;
+    await Deno.writeTextFile(kopia, stallingKopia(stage.kopiaProgram), { mode: 0o755 });
+    await using agent = await stage.agent({ kopia, flags: ["--grace", "200ms"] });
+    const running = await stage.backup(large);
+    await until("kopia moves data", () => agent.movers().length > 0);
+    const askedAtMs = performance.now();
+    agent.kill("SIGTERM");
+    assert.equal(reasonOf(await stage.ended(running, 5_000)), "NodeShutdown");
+    assert.equal((await agent.ended()).code, 0);
+    assert(performance.now() - askedAtMs < 10_000); // the pod is killed then
   });
 
   await step("twice ends with 1 at once, and kopia with it", async () => {

@@ -189,6 +189,7 @@ Deno.test({
         progressMs: 50,
       });
       ends.add(await cancelAfter(path, afterEvents));
+      await path[Symbol.asyncDispose]();
       assert.deepEqual(await snapshotsOf(bench, sourcePath), [], `after ${afterEvents}`);
     }
     assert.deepEqual([...ends], ["canceled"]);
@@ -224,6 +225,7 @@ Deno.test({
       aborter.abort();
     }
     assert.equal(types.at(-1), "canceled");
+    await path[Symbol.asyncDispose]();
     assert.deepEqual(await snapshotsOf(bench, sourcePath), []);
   },
 });
@@ -287,6 +289,7 @@ Deno.test({
       pid = 0;
     }
     assert.equal(pid, 0, "kopia wrote no checkpoint before it ended");
+    await path[Symbol.asyncDispose]();
     assert.deepEqual(await snapshotsOf(bench, sourcePath), []);
   },
 });
