@@ -10,6 +10,18 @@ const commands: CommandTable = {
     summary: "the node agent: moves the volumes of this node (also: node-agent server)",
     load: () => import("./cmd/server.ts"),
   },
+  "validate-host-path": {
+    summary: "compare the folder of the node's pods with the pods that run there",
+    load: () => import("./cmd/validate_host_path.ts"),
+  },
+  concurrency: {
+    summary: "how many movements a node runs at once, and why",
+    load: () => import("./cmd/concurrency.ts"),
+  },
+  completion: {
+    summary: "print the completion of a shell",
+    load: () => import("./cmd/completion.ts"),
+  },
 };
 
 const stop = new AbortController();
@@ -33,12 +45,21 @@ const world: World = {
   signal: stop.signal,
 };
 
+const args = process.argv.slice(2);
 let code: number;
 try {
-  code = await runCommandLine(process.argv.slice(2), commands, world);
+  code = await runCommandLine(args, commands, world);
 } catch (error) {
   const usage = error instanceof UsageError;
-  world.err(`${usage ? "usage: " : "An error occurred: "}${messageOf(error)}\n`);
   code = usage ? 2 : stop.signal.aborted ? 130 : 1;
+  const message = messageOf(error);
+  const text = `${usage ? "usage: " : "An error occurred: "}${message}`;
+  const kind = error instanceof Error ? error.name : "Error";
+  world.err(`${wantsJson(args) ? JSON.stringify({ error: { code, kind, message } }) : text}\n`);
 }
 Deno.exit(code);
+
+/** Seen in the words themselves: they may not even parse. */
+function wantsJson(args: readonly string[]): boolean {
+  return /(^| )(-o|--output)[ =]?json( |$)/.test(args.join(" "));
+}

@@ -1,5 +1,5 @@
 /** The only owner of the command-line library. A command is data, then `run`, then what it prints. */
-import { Command as Parser, CommanderError, Option } from "commander";
+import { Argument, Command as Parser, CommanderError, Option } from "commander";
 import { UsageError } from "../lib/base/error.ts";
 
 export type FlagValues = Readonly<Record<string, string | true | undefined>>;
@@ -18,6 +18,13 @@ export interface Flag {
   readonly hidden?: true;
 }
 
+/** The one word that a command takes beside its flags; its value stands among theirs, by its name. */
+export interface Operand {
+  readonly name: string;
+  readonly help: string;
+  readonly choices?: readonly string[];
+}
+
 /** What a command may use of the world. */
 export interface World {
   readonly version: string;
@@ -29,16 +36,22 @@ export interface World {
   readonly signal: AbortSignal;
 }
 
+/** The world of a command that is run: it may look at what other commands there are. */
+export interface CommandWorld extends World {
+  readonly commands: CommandTable;
+}
+
 export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
   readonly flags: readonly Flag[];
+  readonly operand?: Operand;
   /** Each exit code and when it is given. */
   readonly exitCodes: readonly (readonly [number, string])[];
   readonly examples: readonly string[];
   /** Answers the exit code; throws `UsageError` for flags that do not go together. */
-  run(flags: FlagValues, world: World): Promise<number>;
+  run(flags: FlagValues, world: CommandWorld): Promise<number>;
 }
 
 export interface CommandEntry {
@@ -78,7 +91,7 @@ export async function runCommandLine(
     world.out(parsed.help);
     return 0;
   }
-  return await command.run(parsed.flags, world);
+  return await command.run(parsed.flags, { ...world, commands: table });
 }
 
 /**
@@ -134,10 +147,10 @@ function parse(command: Command, args: readonly string[]): Parsed {
     throw new UsageError(`${said}; longshore ${command.name} --help lists the flags`);
   }
   const values: Record<string, string | true> = parser.opts();
+  const flags = command.flags.map(({ name }) => [name, values[camelCase(name)]] as const);
+  const { operand } = command;
   return {
-    flags: Object.fromEntries(
-      command.flags.map(({ name }) => [name, values[camelCase(name)]] as const),
-    ),
+    flags: Object.fromEntries(operand ? [...flags, [operand.name, parser.args[0]]] : flags),
   };
 }
 
@@ -150,6 +163,7 @@ function parserOf(command: Command): Parser {
     .configureHelp({ helpWidth: 100 })
     .helpOption("-h, --help", "show this help");
   for (const flag of command.flags) parser.addOption(optionOf(flag));
+  if (command.operand !== undefined) parser.addArgument(argumentOf(command.operand));
   return parser;
 }
 
@@ -160,6 +174,11 @@ function optionOf({ name, short, value, help, choices, hidden, ...flag }: Flag):
   if (choices !== undefined) option.choices([...choices]);
   if (hidden) option.hideHelp();
   return option;
+}
+
+function argumentOf({ name, help, choices }: Operand): Argument {
+  const argument = new Argument(`<${name}>`, help);
+  return choices === undefined ? argument : argument.choices([...choices]);
 }
 
 /** Go accepts `--switch=false`; the library does not. */

@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { parseDuration } from "../lib/base/duration.ts";
 import { ConfigError, messageOf, UsageError } from "../lib/base/error.ts";
 import type { LogFormat, LogLevel } from "../lib/base/log.ts";
-import { defaultNamespace } from "../lib/api/names.ts";
 import type { ConnectOptions } from "../lib/kube/connection.ts";
 import { type Flag, type FlagValues, textOf, type World } from "./command.ts";
 import { kubeFlags, logFlags, toleratedFlags } from "./flags.ts";
+import { connectOptions, namespaceOf } from "./kube_command.ts";
 
 /** What `server` was told, parsed. */
 export interface ServerOptions {
@@ -117,18 +116,6 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
   return kopia === "" ? options : { ...options, kopia };
 }
 
-export function connectOptions(flags: FlagValues, world: World): ConnectOptions {
-  const given = {
-    kubeconfig: textOf(flags, "kubeconfig"),
-    kubeconfigVariable: world.env("KUBECONFIG"),
-    context: textOf(flags, "kubecontext"),
-    serviceHost: world.env("KUBERNETES_SERVICE_HOST"),
-    servicePort: world.env("KUBERNETES_SERVICE_PORT"),
-    home: world.env("HOME"),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value));
-}
-
 /** `host:port`, `[v6]:port` or `:port`, which is every address. */
 export function listenAddress(text: string): ListenAddress {
   const [, host = "", digits = ""] = text.match(/^(.*):(\d{1,5})$/) ?? [];
@@ -152,28 +139,4 @@ function duration(flags: FlagValues, name: string): number {
     throw new UsageError(`--${name}: ${messageOf(error)}`);
   }
   throw new UsageError(`--${name}: a duration below zero makes no sense here`);
-}
-
-/** --namespace, then the velero client's configuration, then VELERO_NAMESPACE, then "velero". */
-async function namespaceOf(flags: FlagValues, world: World): Promise<string> {
-  return textOf(flags, "namespace") || await configuredNamespace(world.env("HOME")) ||
-    world.env("VELERO_NAMESPACE") || defaultNamespace;
-}
-
-async function configuredNamespace(home: string | undefined): Promise<string | undefined> {
-  if (!home) return undefined;
-  const path = join(home, ".config/velero/config.json");
-  const text = await Deno.readTextFile(path).catch((error: unknown) => {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return "";
-    }
-    throw new ConfigError(`Cannot read "${path}"; remove it or make it readable`, { cause: error });
-  });
-  if (text === "") return undefined;
-  try {
-    const { namespace } = JSON.parse(text);
-    return typeof namespace === "string" ? namespace : undefined;
-  } catch (error) {
-    throw new ConfigError(`"${path}" is not JSON; correct or remove it`, { cause: error });
-  }
 }

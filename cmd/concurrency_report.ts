@@ -1,0 +1,133 @@
+/** Gathers what `concurrency` tells. */
+import { ConfigError, UsageError } from "../lib/base/error.ts";
+import { type Node, nodes, type Pod } from "../lib/api/core.ts";
+import type { KubeClient } from "../lib/kube/client.ts";
+import { listAll } from "../lib/kube/pages.ts";
+import { agentPods, configMapOfAgents } from "../lib/node/agent_daemon_set.ts";
+import { type AgentRevision, agentRevision } from "../lib/node/agent_revision.ts";
+import { concurrencyOf, type ConcurrencyPlan } from "../lib/node/concurrency.ts";
+import { type ConfigSource, loadConfigMap } from "../lib/node/config_map.ts";
+import { type Finding, isFault } from "../lib/node/finding.ts";
+import { type NodeAgentConfig, parseNodeAgentConfig } from "../lib/node/node_agent_config.ts";
+import { type Setting, settingsOf } from "../lib/node/settings.ts";
+import type { ListenAddress } from "./server_options.ts";
+
+/** Where the configuration is from; a ConfigMap's name may have been found in the agents' flags. */
+export type ReportSource =
+  | { readonly type: "none" }
+  | { readonly type: "file"; readonly path: string }
+  | ({ readonly type: "configMap"; readonly named: "by flag" | "by the agents" } & ConfigSource);
+
+export interface ConcurrencyReport {
+  readonly source: ReportSource;
+  readonly findings: readonly Finding[];
+  readonly settings: readonly Setting[];
+  readonly nodes: readonly NodeReport[];
+  /** The configuration has a fault, or an agent runs with another one. */
+  readonly fault: boolean;
+}
+
+export interface NodeReport extends ConcurrencyPlan {
+  readonly node: string;
+  /** Absent where there is no ConfigMap to compare with. */
+  readonly agent?: AgentRevision;
+}
+
+export interface ConcurrencyQuestion {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Undefined: all nodes. */
+  readonly node: string | undefined;
+  readonly configFile?: string;
+  readonly configMap?: string;
+  /** Where agents serve their metrics; without a host at their pods' addresses. */
+  readonly agentAddress: ListenAddress;
+}
+
+/** Throws `ConfigError` for a file that cannot be read, `ApiError` for what the cluster refuses. */
+export async function concurrencyReport(
+  question: ConcurrencyQuestion,
+  signal: AbortSignal,
+): Promise<ConcurrencyReport> {
+  const [loaded, found] = await Promise.all([load(question, signal), findNodes(question, signal)]);
+  const { source, config, findings } = loaded;
+  const agents = source.type === "configMap" ? await agentsOf(question, signal) : undefined;
+  const reports = await Promise.all(found.map(async ({ metadata: { name, labels = {} } }) => {
+    const plan = concurrencyOf(config?.loadConcurrency, labels);
+    if (source.type !== "configMap" || agents === undefined) return { node: name, ...plan };
+    const address = addressOf(agents.get(name), question.agentAddress);
+    const agent = address === undefined ? noAgent : await agentRevision(address, source, signal);
+    return { node: name, ...plan, agent };
+  }));
+  return {
+    source,
+    findings,
+    settings: config === undefined ? [] : settingsOf(config),
+    nodes: reports,
+    fault: findings.some(isFault) ||
+      reports.some((report) => "agent" in report && report.agent.state === "differs"),
+  };
+}
+
+const noAgent: AgentRevision = {
+  state: "unknown",
+  message: "no running agent is known on this node",
+};
+
+interface Loaded {
+  readonly source: ReportSource;
+  readonly config?: NodeAgentConfig;
+  readonly findings: readonly Finding[];
+}
+
+async function load(question: ConcurrencyQuestion, signal: AbortSignal): Promise<Loaded> {
+  const { configFile, configMap } = question;
+  if (configFile !== undefined && configMap !== undefined) {
+    throw new UsageError("--config-file and --configmap do not go together");
+  }
+  if (configFile !== undefined) return await loadFile(configFile);
+  const name = configMap ?? await configMapOfAgents(question, signal);
+  if (name === undefined) return { source: { type: "none" }, findings: [] };
+  const { source, ...loaded } = await loadConfigMap({ ...question, name }, signal);
+  const named = configMap === undefined ? "by the agents" : "by flag";
+  return { source: { type: "configMap", named, ...source }, ...loaded };
+}
+
+async function loadFile(path: string): Promise<Loaded> {
+  const document = await Deno.readTextFile(path).catch((cause) => {
+    throw new ConfigError(`Cannot read the configuration "${path}"; check --config-file`, {
+      cause,
+    });
+  });
+  const parsed = parseNodeAgentConfig(document);
+  const { findings } = parsed;
+  return { source: { type: "file", path }, findings, ...(parsed.ok && { config: parsed.value }) };
+}
+
+async function findNodes(
+  { client, node }: ConcurrencyQuestion,
+  signal: AbortSignal,
+): Promise<readonly Node[]> {
+  return node === undefined
+    ? await listAll({ client, what: nodes }, {}, signal)
+    : [await client.get(nodes, { name: node }, signal)];
+}
+
+/** The agents are a help, not a condition: who may not list pods gets the plan all the same. */
+async function agentsOf(
+  question: ConcurrencyQuestion,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Pod>> {
+  try {
+    return await agentPods(question, signal);
+  } catch {
+    signal.throwIfAborted();
+    return new Map();
+  }
+}
+
+function addressOf(pod: Pod | undefined, { hostname, port }: ListenAddress): string | undefined {
+  const host = hostname || pod?.status?.podIP;
+  if (host === undefined) return undefined;
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
