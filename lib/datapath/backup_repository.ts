@@ -27,7 +27,7 @@ const pollMs = 500;
 
 /**
  * The kopia BackupRepository of a namespace in a location, made when there is none, once the Velero
- * server says that it is ready (reference 7.1). Throws `MovementError` RepositoryNotReady.
+ * server says that it is ready. Throws `MovementError` RepositoryNotReady.
  */
 export async function ensureBackupRepository(
   key: RepositoryKey,

@@ -13,7 +13,7 @@ import { deleteCheckpoints, deleteSnapshot } from "./snapshots.ts";
 export interface BackupOrder {
   /** The folder to read, as this process sees it. */
   readonly volumePath: string;
-  /** Under which the snapshot is kept, the same for each backup of the volume (reference 7.4). */
+  /** Under which the snapshot is kept, the same for each backup of the volume. */
   readonly sourcePath: string;
   readonly tags: Readonly<Record<string, string>>;
   /** How many files to read at once; the default is the number of processors. */

@@ -1,3 +1,4 @@
+import { messageOf, MovementError } from "../base/error.ts";
 import { countMemoryKills } from "./memory_cgroup.ts";
 import { humanText } from "./kopia_progress.ts";
 import { linesOf, lineTail, textOf } from "./text_lines.ts";
@@ -82,7 +83,7 @@ export async function startKopia(command: KopiaCommand, signal: AbortSignal): Pr
 }
 
 function spawn({ programs, args, environment }: KopiaCommand): Deno.ChildProcess {
-  return new Deno.Command(programs.setpriv, {
+  const command = new Deno.Command(programs.setpriv, {
     args: ["--pdeathsig", "KILL", "--", programs.kopia, ...args],
     clearEnv: true,
     env: { ...environment },
@@ -90,7 +91,17 @@ function spawn({ programs, args, environment }: KopiaCommand): Deno.ChildProcess
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
+  try {
+    return command.spawn();
+  } catch (cause) {
+    throw new MovementError(
+      "KopiaFailed",
+      `Cannot start "${programs.kopia}": ${messageOf(cause)}; check the limits of the agent's ` +
+        "container on processes and memory, and the tags of the object",
+      { cause },
+    );
+  }
 }
 
 /** SIGTERM first, and after the grace SIGKILL for the whole group. */

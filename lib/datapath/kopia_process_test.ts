@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tempFolder } from "../../tests/support/temp.ts";
+import { MovementError } from "../base/error.ts";
 import { type KopiaRun, startKopia } from "./kopia_process.ts";
 
 const never = new AbortController().signal;
@@ -53,6 +54,16 @@ Deno.test("exit code, output and lines are told; progress is not kept for the er
     outOfMemory: false,
   });
   assert.equal(exit.signal, undefined);
+});
+
+Deno.test("a kopia that the system does not start is told with the cause and what to look at", async () => {
+  const argument = "x".repeat(200_000); // longer than Linux takes
+  await assert.rejects(start(`: ${argument}`), (error) => {
+    assert(error instanceof MovementError);
+    assert.equal(error.reason, "KopiaFailed");
+    assert.match(error.message, /^Cannot start ".*sh": .*Argument list too long.*; check/);
+    return true;
+  });
 });
 
 Deno.test("the environment is the given one and nothing else", async () => {

@@ -20,8 +20,8 @@ export interface KopiaPrograms {
 /** Throws `MovementError` KopiaMissing or KopiaTooOld. */
 export type FindKopia = (signal: AbortSignal) => Promise<KopiaPrograms>;
 
-/** From here on `snapshot restore --flush-files` exists (reference 7.6). */
-export const oldestKopia = "0.22.3";
+/** From here on `snapshot restore --flush-files` exists. */
+const oldestKopia = "0.22.3";
 
 const log = logger("kopia");
 const versionLimitMs = 30_000;

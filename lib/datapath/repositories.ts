@@ -14,7 +14,11 @@ import {
   readRepositoryPassword,
 } from "./credentials.ts";
 import type { KopiaSettings } from "./kopia.ts";
-import { type RepositoryParameters, repositoryParameters } from "./repository_parameters.ts";
+import {
+  invalid,
+  type RepositoryParameters,
+  repositoryParameters,
+} from "./repository_parameters.ts";
 import { openSession, type RepositorySession } from "./repository_session.ts";
 
 export interface RepositoriesOptions extends CredentialSources {
@@ -100,7 +104,9 @@ async function getLocation(
     );
   }
   try {
-    return await client.get(backupStorageLocations, { namespace, name }, signal);
+    const location = await client.get(backupStorageLocations, { namespace, name }, signal);
+    if (location.spec) return location; // Velero's CRDs take one without
+    throw invalid(location, "it has no spec", "write one");
   } catch (cause) {
     if (!isNotFound(cause)) throw cause;
     throw new MovementError(
@@ -114,6 +120,6 @@ async function getLocation(
 const usualCacheLimitMB = 5_000;
 
 function cacheLimitOf({ spec }: BackupRepository): number {
-  const limit = Number(spec.repositoryConfig?.["cacheLimitMB"] ?? usualCacheLimitMB);
+  const limit = Number(spec?.repositoryConfig?.["cacheLimitMB"] ?? usualCacheLimitMB);
   return Number.isFinite(limit) && limit >= 5 ? limit : usualCacheLimitMB;
 }

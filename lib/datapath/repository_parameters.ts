@@ -25,9 +25,8 @@ export interface LocationSecrets {
 }
 
 /**
- * The place of the kopia repository of a namespace's volumes, laid out as Velero does
- * (reference 7.2). Throws `MovementError` StorageLocationInvalid for what kopia's command line
- * cannot express.
+ * The place of the kopia repository of a namespace's volumes, laid out as Velero does. Throws
+ * `MovementError` StorageLocationInvalid for what kopia's command line cannot express.
  *
  * `s3ForcePathStyle` needs nothing: kopia takes the path style for every endpoint but those of
  * Amazon, Google and Alibaba.

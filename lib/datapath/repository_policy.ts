@@ -1,4 +1,4 @@
-/** What every source of a repository inherits: the values of reference 7.3. */
+/** What every source of a repository inherits: the values that Velero's uploader sets. */
 const forever = 2_147_483_647;
 const largeFile = { mib: 2_048, bytes: 2_048 * 1_024 * 1_024 };
 

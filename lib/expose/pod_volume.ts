@@ -1,6 +1,6 @@
 /**
- * Which folder name a pod's volume has below the kubelet's folder of that pod (reference: Velero's
- * rules for pod volumes, which the kubelet's own layout gives).
+ * Which folder name a pod's volume has below the kubelet's folder of that pod: Velero's
+ * rules for pod volumes, which the kubelet's own layout gives.
  */
 import { messageOf, MovementError } from "../base/error.ts";
 import {

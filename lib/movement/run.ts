@@ -159,7 +159,15 @@ async function conclude<T extends Movable>(
     : await context.status.finish(held, changeOf(context, end, ended), signal);
   if (written === "written") return end;
   const snapshotID = savedSnapshot(ended.last);
-  if (snapshotID !== undefined) await ended.opened?.discard(snapshotID, signal);
+  try {
+    if (snapshotID !== undefined) await ended.opened?.discard(snapshotID, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    context.log.warn("A snapshot that no object names is left in the repository", {
+      snapshotID,
+      error,
+    });
+  }
   return { phase: "dropped" };
 }
 

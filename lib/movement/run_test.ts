@@ -62,9 +62,11 @@ interface Play {
   /** Thrown when the way is opened; `"hang"` waits for the stop. */
   readonly refusal?: Error | "hang";
   readonly answer?: "written" | "overtaken";
+  /** Thrown when a snapshot is to be taken back. */
+  readonly kept?: Error;
 }
 
-function play({ events = [], refusal, answer = "written" }: Play): Played {
+function play({ events = [], refusal, answer = "written", kept }: Play): Played {
   const seen = {
     finished: [] as Change[],
     over: [] as string[],
@@ -88,7 +90,10 @@ function play({ events = [], refusal, answer = "written" }: Play): Played {
     path,
     result: ({ snapshotID }) => ({ snapshotID, path: "/p" }),
     annotations: { a: "b" },
-    discard: (id) => (seen.discarded.push(id), Promise.resolve()),
+    discard(id) {
+      seen.discarded.push(id);
+      return kept === undefined ? Promise.resolve() : Promise.reject(kept);
+    },
     [Symbol.asyncDispose]: () => path[Symbol.asyncDispose](),
   };
   const context: RunContext<Movable> = {
@@ -210,6 +215,13 @@ Deno.test("a movement whose object is gone writes nothing and takes its snapshot
   assert.deepEqual(two.discarded, ["s1"]);
   assert.equal((await one.run.ended).phase, "dropped");
   assert.deepEqual([one.finished, one.discarded], [[], ["s1"]]);
+});
+
+Deno.test("a snapshot that cannot be taken back does not hide how the movement ended", async () => {
+  const kept = new MovementError("RepositoryUnreachable", "no store");
+  const one = play({ events: [completed], answer: "overtaken", kept });
+  assert.deepEqual(await one.run.ended, { phase: "dropped" } satisfies End);
+  assert.deepEqual(one.discarded, ["s1"]);
 });
 
 Deno.test("an uploader that someone else interrupts is a failure that says so", async () => {

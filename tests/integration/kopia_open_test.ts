@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { backupRepositories } from "../../lib/api/backup_repository.ts";
+import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
 import { backupStorageLocations } from "../../lib/api/backup_storage_location.ts";
 import { namespaces, secrets } from "../../lib/api/core.ts";
 import { MovementError } from "../../lib/base/error.ts";
@@ -63,6 +64,15 @@ function repositoryOf(volumeNamespace: string, changes = {}) {
 
 const key = { volumeNamespace: "ns", storageLocation: "default" };
 
+/** As Velero's own CRDs are. */
+function withoutRequiredSpec(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const versions = definition.spec.versions.map((version) => {
+    const { required: _, ...schema } = version.schema?.openAPIV3Schema ?? {};
+    return { ...version, schema: { openAPIV3Schema: schema } };
+  });
+  return { ...definition, spec: { ...definition.spec, versions } };
+}
+
 const steps: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   async "a ready repository is opened, and a backup goes into it"({ client, repositories }) {
     await client.create(backupRepositories, repositoryOf("ns"), never);
@@ -86,6 +96,20 @@ const steps: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     await client.patch(backupRepositories, { namespace, name, body }, never);
     await using session = await opening;
     assert.equal(session.name, name);
+  },
+
+  async "a location without a spec is told, and a repository without one opened"(scene) {
+    const { client, repositories } = scene;
+    const metadata = { name: "bare", namespace };
+    await client.create<KubeObject>(backupStorageLocations, { metadata }, never);
+    await assert.rejects(
+      repositories.open({ ...key, storageLocation: "bare" }, never),
+      failsWith("StorageLocationInvalid", /"bare": it has no spec; write one$/),
+    );
+    const { spec: _, ...bare } = repositoryOf("ns");
+    await client.create<KubeObject>(backupRepositories, bare, never);
+    await using session = await repositories.open(key, never);
+    assert.equal(session.name, bare.metadata.name);
   },
 
   async "two openings at once make one repository"({ client, repositories }) {
@@ -208,7 +232,7 @@ Deno.test({
   name: "opening a repository as a BackupRepository and its location tell",
   async fn(t) {
     await using controlPlane = await startControlPlane();
-    await installCrds(controlPlane);
+    await installCrds(controlPlane, withoutRequiredSpec);
     const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
     await using client = createClient(connection, { userAgent: "test" });
     await client.create(namespaces, { metadata: { name: namespace } }, never);

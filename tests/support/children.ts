@@ -8,7 +8,7 @@ export interface Child {
 }
 
 /** The children of a process at this moment, zombies left out. */
-export function childrenOf(pid: number): Child[] {
+function childrenOf(pid: number): Child[] {
   const found: Child[] = [];
   for (const thread of namesIn(`/proc/${pid}/task`)) {
     const children = read(`/proc/${pid}/task/${thread}/children`);
