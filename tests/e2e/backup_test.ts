@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import type { Agent } from "../support/agent.ts";
 import { randomFile } from "../support/kopia.ts";
 import { assertWholeLog } from "../support/messages.ts";
 import * as objects from "../support/objects.ts";
 import { runProcess } from "../support/process.ts";
 import { type Stage, type StagePod, startStage } from "../support/stage.ts";
 import { stepsOf } from "../support/steps.ts";
-import { tempFolder } from "../support/temp.ts";
+import { type TempFolder, tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
 import { describeTree } from "../support/tree.ts";
 
@@ -19,7 +20,19 @@ async function backup(t: Deno.TestContext) {
   await using agent = await stage.agent({ flags: ["--progress-interval", "1s"] });
   const step = stepsOf(t);
 
-  await step("is restored by the stock kopia to an equal tree", async () => {
+  for (const [name, run] of Object.entries(steps)) {
+    await step(name, () => run({ stage, agent, folder }));
+  }
+}
+
+interface Ground {
+  readonly stage: Stage;
+  readonly agent: Agent;
+  readonly folder: TempFolder;
+}
+
+const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
+  async "is restored by the stock kopia to an equal tree"({ stage, folder }) {
     const pod = await stage.pod();
     await fillWithOddThings(pod.volume);
     const name = await stage.backup(pod, { spec: { tags: oddTags } });
@@ -30,9 +43,9 @@ async function backup(t: Deno.TestContext) {
     assert.deepEqual(await describeTree(target), await describeTree(pod.volume));
     await assertConventions(stage, { pod, name });
     await assertOneEvent(stage, name);
-  });
+  },
 
-  await step("of a tiny volume costs three writes", async () => {
+  async "of a tiny volume costs three writes"({ stage, agent, folder }) {
     const pod = await stage.pod();
     await Deno.writeTextFile(`${pod.volume}/a`, "a");
     const name = await stage.backup(pod);
@@ -45,9 +58,9 @@ async function backup(t: Deno.TestContext) {
       "patch podvolumebackups",
     ]);
     assert.equal(stage.log.versions(name).length, 3); // made, claimed, ended
-  });
+  },
 
-  await step("reports its progress once per interval, growing to the whole", async () => {
+  async "reports its progress once per interval, growing to the whole"({ stage, agent }) {
     const pod = await stage.pod();
     await randomFile(`${pod.volume}/random`, 200);
     const name = await stage.backup(pod);
@@ -72,9 +85,9 @@ async function backup(t: Deno.TestContext) {
     assert.deepEqual(done, done.toSorted((a, b) => a - b));
     const bytes = 200 * 1_048_576;
     assert.deepEqual(status?.progress, { bytesDone: bytes, totalBytes: bytes });
-  });
+  },
 
-  await step("of a replaced pod reads only what is new", async () => {
+  async "of a replaced pod reads only what is new"({ stage }) {
     const claim = objects.ofClaim("data-claim", "9a0ac04c-6c12-4b55-8e44-9d8f9b1f5d10");
     const first = await stage.pod();
     await randomFile(`${first.volume}/random`, 20);
@@ -89,9 +102,9 @@ async function backup(t: Deno.TestContext) {
     assert.deepEqual(one?.source, two?.source);
     assert.equal(two?.stats.cachedFiles, 1, JSON.stringify(two?.stats));
     assert(two?.stats.nonCachedFiles === 1, JSON.stringify(two?.stats));
-  });
+  },
 
-  await step("for another node or namespace is not touched", async () => {
+  async "for another node or namespace is not touched"({ stage }) {
     const pod = await stage.pod();
     await stage.controlPlane.call("POST", "/api/v1/namespaces", { metadata: { name: "other" } });
     const foreign = objects.podVolumeBackup({ name: "foreign", namespace: "other" });
@@ -101,23 +114,23 @@ async function backup(t: Deno.TestContext) {
     await stage.ended(await stage.backup(pod)); // made later, so the others have been seen
     assert.equal(stage.log.versions(elsewhere).length, 1);
     assert.deepEqual(await stage.controlPlane.call("GET", `${path}/foreign`), made);
-  });
+  },
 
-  await step("of an object with the longest name works", async () => {
+  async "of an object with the longest name works"({ stage }) {
     const pod = await stage.pod();
     const name = await stage.backup(pod, { name: `${"n".repeat(252)}x` });
     assert.equal((await stage.ended(name)).status?.phase, "Completed");
     await assertOneEvent(stage, name);
-  });
+  },
 
-  await step("leaves a log without empty places, and counts", async () => {
+  async "leaves a log without empty places, and counts"({ agent }) {
     assertWholeLog(agent.log());
     const scrape = await agent.metrics();
     assert.match(scrape, /^podVolume_pod_volume_backup_enqueue_count\{node="node-1"\} 7$/m);
     assert.match(scrape, /^podVolume_pod_volume_backup_dequeue_count\{node="node-1"\} 7$/m);
     assert.match(scrape, /^longshore_movements_total\{.*result="Completed".*\} 7$/m);
-  });
-}
+  },
+};
 
 /** Of all there may be in a tag, what could be taken for something else. */
 const oddTags = {

@@ -19,7 +19,20 @@ async function canceled(t: Deno.TestContext) {
   const step = stepsOf(t);
   const large = await largePod(stage);
 
-  await step("before it began never runs", async () => {
+  for (const [name, run] of Object.entries(steps)) {
+    await step(name, () => run({ stage, agent, large }));
+  }
+}
+
+interface Ground {
+  readonly stage: Stage;
+  readonly agent: Agent;
+  /** Its volume takes kopia a moment. */
+  readonly large: StagePod;
+}
+
+const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
+  async "before it began never runs"({ stage, agent, large }) {
     const count = (await stage.snapshots()).length;
     const running = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -32,9 +45,11 @@ async function canceled(t: Deno.TestContext) {
     frozen.resume();
     assert.equal((await stage.ended(running)).status?.phase, "Completed");
     assert.equal((await stage.snapshots()).length, count + 1);
-  });
+  },
 
-  await step("in the middle ends at once, without a trace, and the next one runs", async () => {
+  async "in the middle ends at once, without a trace, and the next one runs"(
+    { stage, agent, large },
+  ) {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -49,17 +64,19 @@ async function canceled(t: Deno.TestContext) {
     assert.deepEqual(stage.log.phases(name), ["", "InProgress", "Canceling", "Canceled"]);
     assert.equal(endsWritten(stage, name), 1);
     assert.equal((await stage.snapshots()).length, count + 1);
-  });
+  },
 
-  await step("when it does not listen is killed", async () => {
+  async "when it does not listen is killed"({ stage, agent, large }) {
     const name = await stage.backup(large);
     const frozen = await agent.freeze(); // and never resumed
     await stage.patch(name, { spec: { cancel: true } });
     assert.equal((await stage.ended(name)).status?.phase, "Canceled");
     assert.equal(frozen.isAlive(), false);
-  });
+  },
 
-  await step("by deletion ends at once, without a trace, and the next one runs", async () => {
+  async "by deletion ends at once, without a trace, and the next one runs"(
+    { stage, agent, large },
+  ) {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -70,9 +87,9 @@ async function canceled(t: Deno.TestContext) {
     assert.equal(frozen.isAlive(), false);
     assert.equal((await stage.snapshots()).length, count + 1);
     assert.equal(stage.log.versions(name).at(-1)?.type, "DELETED");
-  });
+  },
 
-  await step("by deletion while its snapshot is saved leaves no snapshot", async () => {
+  async "by deletion while its snapshot is saved leaves no snapshot"({ stage, agent, large }) {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -83,9 +100,11 @@ async function canceled(t: Deno.TestContext) {
     agent.kill("SIGCONT");
     assert.equal((await stage.ended(await stage.backup(large))).status?.phase, "Completed");
     assert.equal((await stage.snapshots()).length, count + 1);
-  });
+  },
 
-  await step("and is made anew under its name in the middle runs as the new one", async () => {
+  async "and is made anew under its name in the middle runs as the new one"(
+    { stage, agent, large },
+  ) {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -97,9 +116,9 @@ async function canceled(t: Deno.TestContext) {
     const left = await stage.snapshots();
     assert.equal(left.length, count + 1);
     assert(left.some(({ id }) => id === status.snapshotID));
-  });
+  },
 
-  await step("by somebody who writes another end keeps that end", async () => {
+  async "by somebody who writes another end keeps that end"({ stage, agent, large }) {
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -110,16 +129,16 @@ async function canceled(t: Deno.TestContext) {
     assert.equal((await stage.ended(name)).status?.message, "ended by an operator");
     assert.equal(endsWritten(stage, name), 1);
     assert.equal((await stage.snapshots()).length, count + 1);
-  });
+  },
 
-  await step("leaves a whole log, no slot taken and no process behind", async () => {
+  async "leaves a whole log, no slot taken and no process behind"({ agent }) {
     assert.match(await agent.metrics(), /^longshore_slots\{state="used"\} 0$/m);
     assert.deepEqual(agent.movers(), []);
     assert.equal((await agent.stop()).code, 0);
     assertWholeLog(agent.log());
     assert(!agent.output().includes(objects.password));
-  });
-}
+  },
+};
 
 Deno.test({
   ignore,

@@ -23,7 +23,7 @@ const oddSpecs: readonly [string, Partial<Spec>, string][] = [
 
 async function oddObjects(t: Deno.TestContext) {
   await using stage = await startStage();
-  await using agent = await stage.agent({ flags: ["--resource-timeout", "1500ms"] });
+  await using agent = await stage.agent();
   const step = stepsOf(t);
   const pod = await stage.pod();
 
@@ -57,10 +57,12 @@ async function oddObjects(t: Deno.TestContext) {
   });
 
   await step("waits for a repository that nobody makes, fails in time", async () => {
+    const flags = ["--resource-timeout", "1500ms"];
+    await using _hasty = await stage.agent({ node: "node-3", flags });
     await location(stage, "slow");
-    const failed = await stage.ended(
-      await stage.backup(pod, { spec: { backupStorageLocation: "slow" } }),
-    );
+    const far = await stage.pod({ spec: { nodeName: "node-3", containers: oneContainer } });
+    const spec = { node: "node-3", backupStorageLocation: "slow" };
+    const failed = await stage.ended(await stage.backup(far, { spec }));
     assert.equal(reasonOf(failed), "RepositoryNotReady", failed.status?.message);
     assert.match(failed.status?.message ?? "", /"New" after 1\.5 s/);
     const path = `${velero}/backuprepositories/app-slow-kopia`;
@@ -80,10 +82,7 @@ async function oddObjects(t: Deno.TestContext) {
   });
 
   await step("waits for a repository goes on when it is ready", async () => {
-    await using patient = await stage.agent({ node: "node-2" });
-    const far = await stage.pod({ spec: { nodeName: "node-2", containers: oneContainer } });
-    const spec = { node: "node-2", backupStorageLocation: "slow" };
-    const name = await stage.backup(far, { spec });
+    const name = await stage.backup(pod, { spec: { backupStorageLocation: "slow" } });
     await stage.log.until(name, ({ status }) => status?.phase === "InProgress");
     await stage.repository(`${stage.folder}/slow place/kopia/app`);
     await stage.controlPlane.call("PATCH", `${velero}/backuprepositories/app-slow-kopia`, {
@@ -91,7 +90,6 @@ async function oddObjects(t: Deno.TestContext) {
     });
     const { status } = await stage.ended(name);
     assert.equal(status?.phase, "Completed", status?.message);
-    await patient.stop();
   });
 
   await step("leaves a whole log and no slot taken", async () => {

@@ -6,7 +6,7 @@ import { assertWholeLog, reasonOf } from "../support/messages.ts";
 import { seededRandom } from "../support/random.ts";
 import { type Stage, type StagePod, startStage } from "../support/stage.ts";
 import { stepsOf } from "../support/steps.ts";
-import { tempFolder } from "../support/temp.ts";
+import { type TempFolder, tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
 
 const ignore = await toolsMissing("etcd", "kube-apiserver", "kopia");
@@ -20,7 +20,22 @@ async function killed(t: Deno.TestContext) {
   const large = await stage.pod();
   await randomFile(`${large.volume}/random`, 80);
 
-  await step("takes kopia with it; the next one fails its backup and does the others", async () => {
+  for (const [name, run] of Object.entries(steps)) {
+    await step(name, () => run({ stage, home, large }));
+  }
+}
+
+interface Ground {
+  readonly stage: Stage;
+  readonly home: TempFolder;
+  /** Its volume takes kopia a moment. */
+  readonly large: StagePod;
+}
+
+const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
+  async "takes kopia with it; the next one fails its backup and does the others"(
+    { stage, home, large },
+  ) {
     const agent = await stage.agent({ home: home.path });
     const running = await stage.backup(large);
     const frozen = await agent.freeze();
@@ -38,9 +53,9 @@ async function killed(t: Deno.TestContext) {
     assert.equal((await next.stop()).code, 0);
     assert.deepEqual(kept(home.path), []);
     assertWholeLog(next.log());
-  });
+  },
 
-  await step("leaves objects that are not its own, or have ended, as they are", async () => {
+  async "leaves objects that are not its own, or have ended, as they are"({ stage, home, large }) {
     const status = { phase: "InProgress", startTimestamp: "2026-01-01T00:00:00Z" } as const;
     const mine = await stage.backup(large, { status });
     const canceling = await stage.backup(large, { status: { phase: "Canceling" } });
@@ -53,9 +68,9 @@ async function killed(t: Deno.TestContext) {
     assert.equal(reasonOf(await stage.ended(mine)), "AgentRestarted");
     assert.equal(reasonOf(await stage.ended(canceling)), "AgentRestarted");
     for (const name of others) assert.equal(stage.log.versions(name).length, 1, name);
-  });
+  },
 
-  await step("at any moment loses no object and leaves no process", async () => {
+  async "at any moment loses no object and leaves no process"({ stage, home, large }) {
     const random = seededRandom(20_261_201);
     const small = await stage.pod();
     await randomFile(`${small.volume}/random`, 5);
@@ -69,8 +84,8 @@ async function killed(t: Deno.TestContext) {
     await agent.stop();
     assert.deepEqual(kopiasUnder(home.path), []);
     await assertCounts(stage, names);
-  });
-}
+  },
+};
 
 /** The folders that agents keep for kopia. */
 function kept(home: string): string[] {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { until } from "../support/children.ts";
 import { randomFile } from "../support/kopia.ts";
 import { assertWholeLog } from "../support/messages.ts";
-import { startStage } from "../support/stage.ts";
+import { type Stage, type StagePod, startStage } from "../support/stage.ts";
 import { stepsOf } from "../support/steps.ts";
 import { tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
@@ -17,7 +17,16 @@ async function severalAgents(t: Deno.TestContext) {
   const pod = await stage.pod();
   await randomFile(`${pod.volume}/random`, 1);
 
-  await step("two on one node with one home move each of 20 volumes once", async () => {
+  for (const [name, run] of Object.entries(steps)) await step(name, () => run({ stage, pod }));
+}
+
+interface Ground {
+  readonly stage: Stage;
+  readonly pod: StagePod;
+}
+
+const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
+  async "two on one node with one home move each of 20 volumes once"({ stage, pod }) {
     using home = tempFolder("home");
     for (let at = 0; at < 100; at++) { // of agents that are gone, for both to remove
       await Deno.mkdir(`${home.path}/udmrepo/longshore-${90_000_000 + at}/tmp`, {
@@ -52,14 +61,15 @@ async function severalAgents(t: Deno.TestContext) {
     );
     assert.equal((shares[0] ?? 0) + (shares[1] ?? 0), 20);
     assert(shares.every((share) => share > 0), `one of them did nothing: ${shares}`);
-  });
+  },
 
-  await step("one serves in the order in which the objects were made", async () => {
+  async "one serves those that wait in the order in which they were made"({ stage, pod }) {
     const order: string[] = [];
     for (const name of ["z", "m", "a"]) {
       order.push(await stage.backup(pod, { name }));
       await new Promise((resolve) => setTimeout(resolve, 1_000)); // the server counts in seconds
     }
+    await stage.backup(pod, { name: "0" }); // heads the list, so it has the slot when the others come
     await using agent = await stage.agent();
     for (const name of order) await stage.ended(name);
     const ends = await Promise.all(order.map(async (name) => ({
@@ -69,9 +79,9 @@ async function severalAgents(t: Deno.TestContext) {
     const done = ends.toSorted((a, b) => a.version - b.version).map(({ name }) => name);
     assert.deepEqual(done, order);
     await agent.stop();
-  });
+  },
 
-  await step("one that is told of an ended object again does not move it again", async () => {
+  async "one that is told of an ended object again does not move it again"({ stage, pod }) {
     await using agent = await stage.agent();
     const count = (await stage.snapshots()).length;
     const name = await stage.backup(pod);
@@ -87,5 +97,5 @@ async function severalAgents(t: Deno.TestContext) {
       msg === "PodVolumeBackup is InProgress" && key === `velero/${name}`
     );
     assert.equal(starts.length, 1);
-  });
-}
+  },
+};
