@@ -23,10 +23,7 @@ export interface Failure {
 export function failureOf(error: unknown, facts: FailureFacts): Failure {
   const { request, connection: { server }, signal, expired } = facts;
   if (signal.aborted) return { thrown: signal.reason, connectionIsDead: false };
-  if (facts.closed) {
-    const detail = "the Kubernetes client was closed";
-    return { thrown: unanswered(request, "ClientClosed", { detail }), connectionIsDead: false };
-  }
+  if (facts.closed) return { thrown: clientClosed(request), connectionIsDead: false };
   if (expired !== undefined) {
     const detail = `${expired.message}. Check the network, and the load of the API server`;
     const thrown = facts.timing.purpose === "watch"
@@ -49,6 +46,11 @@ export function failureOf(error: unknown, facts: FailureFacts): Failure {
     return { thrown, connectionIsDead: true };
   }
   return { thrown: error, connectionIsDead: false };
+}
+
+/** The error of a call that the end of its client has cut short. */
+export function clientClosed(request: Attempt): ApiError {
+  return unanswered(request, "ClientClosed", { detail: "the Kubernetes client was closed" });
 }
 
 function wireFailure(error: WireError, { request, connection }: FailureFacts): ApiError {

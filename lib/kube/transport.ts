@@ -1,9 +1,10 @@
-import { linked, orAbort, sleep } from "../base/abort.ts";
+import { deadline, linked, orAbort, sleep } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError, isNotFound, unanswered } from "./api_error.ts";
 import type { Connection } from "./connection.ts";
 import { type Identity, identitySource } from "./credentials.ts";
 import { abortedBy, exchangeOver, type Request, type Timing } from "./exchange.ts";
+import { clientClosed } from "./failure.ts";
 import { repeatAfterMs } from "./retry.ts";
 import { readText, TooLargeError } from "./stream.ts";
 import { openWire } from "./wire.ts";
@@ -56,6 +57,7 @@ export function openTransport(connection: Connection, options: TransportOptions)
 type Send = (request: Request, timing: Timing, signal: AbortSignal) => AsyncGenerator<Uint8Array>;
 type SendParts = Pick<Parameters<typeof exchangeOver>[0], "wires" | "closing" | "userAgent"> & {
   readonly log?: Log;
+  readonly requestDeadlineMs: number;
 };
 
 /** A 401 asks once for another identity: a token may have been replaced a moment ago. */
@@ -81,10 +83,14 @@ function authorized(connection: Connection, parts: SendParts): Send {
     signal: AbortSignal,
   ): Promise<Identity | undefined> {
     signal.throwIfAborted();
+    // Longer than for a server: a plugin may ask a person.
+    using limit = deadline(signal, 4 * parts.requestDeadlineMs, "Getting them");
+    using _stop = abortedBy(parts.closing, limit);
     try {
-      return await orAbort(ask(), signal);
+      return await orAbort(ask(), limit.signal);
     } catch (cause) {
       signal.throwIfAborted();
+      if (parts.closing.aborted) throw clientClosed(request);
       const detail = `there are no credentials for ${connection.server}`;
       throw unanswered(request, "CredentialsUnavailable", { detail, cause });
     }
