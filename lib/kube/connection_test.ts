@@ -214,6 +214,7 @@ const faults: readonly (readonly [string, string, RegExp])[] = [
     /users\[0\]\.name is not a text/,
   ],
   ["no server", kubeconfig({ server: "" }), /server of clusters "c" is missing/],
+  ["a user no header can name", kubeconfig({}, { as: "jörg\n" }), /as of users "u" has characters/],
   ["a bad server", kubeconfig({ server: "ftp://h" }), /server of clusters "c" is no http/],
   ["a password in the server", kubeconfig({ server: `https://u:${secret}@h` }), /must not hold/],
   ["a password in a bad proxy", kubeconfig({ "proxy-url": `ftp://u:${secret}@h` }), /proxy-url of/],

@@ -180,6 +180,11 @@ function impersonationOf(user: Place): Readonly<Record<string, string>> | undefi
     throw bad(user, "as-groups", "and as-user-extra are not supported; use a user of its own");
   }
   const uid = textOf(user, "as-uid");
+  for (const [field, text] of [["as", as], ["as-uid", uid]] as const) {
+    if (text !== undefined && !/^[\x21-\x7e]+$/.test(text)) {
+      throw bad(user, field, "has characters that no HTTP header can carry");
+    }
+  }
   return { "Impersonate-User": as, ...(uid === undefined ? {} : { "Impersonate-Uid": uid }) };
 }
 
