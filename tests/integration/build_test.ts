@@ -47,6 +47,12 @@ Deno.test("whatever goes wrong in a test run counts as failed", async () => {
   });
 });
 
+Deno.test("a group without a test file counts as failed, not as done", async () => {
+  using folder = tempFolder();
+  const { code, line } = await lastLine(folder.path);
+  assert.deepEqual({ code, line }, { code: 1, line: "0 passed, 1 failed, 0 skipped" });
+});
+
 Deno.test("a command that fails ends the run and counts as one failure", async () => {
   const { code, line } = await lastLine("run", "false", "--", "no-such-file.ts");
   assert.deepEqual({ code, line }, { code: 1, line: "0 passed, 1 failed, 0 skipped" });
@@ -62,7 +68,7 @@ Deno.test("all missing prerequisites are named at once, with the version wanted"
   const path = `PATH=${folder.path}`;
   const result = await runProcess("env", [path, "bash", `${build}prerequisites`]);
   assert.equal(result.code, 1);
-  assert.match(result.stderr, /Node\.js 20 or newer: not found\n +https:/);
+  assert.match(result.stderr, /Node\.js 20\.11 or newer: not found\n +https:/);
   assert.match(result.stderr, /Go 1\.26 or newer: found 1\.22\.3\n +https:/);
   for (const name of ["npm", "make", "git", "openssl", "setpriv"]) {
     assert.match(result.stderr, new RegExp(`^ +${name}\\b.*not found`, "m"));
