@@ -179,7 +179,7 @@ async function manifest(stage: Stage, id: string): Promise<Manifest> {
   );
 }
 
-/** What a Velero server and an operator expect of object and snapshot (reference 3.1 and 7.4). */
+/** What a Velero server and an operator expect of object and snapshot. */
 async function assertConventions(
   stage: Stage,
   { pod, name }: { readonly pod: StagePod; readonly name: string },
