@@ -67,8 +67,10 @@ function literal(sentence: string): string {
 
 /** logrus' JSON keys `time`, `level`, `msg`, then the fields. */
 function jsonLine(record: LogRecord): string {
-  const fields = Object.fromEntries(facts(record));
-  return `${JSON.stringify({ ...head(record), ...fields })}\n`;
+  const start = head(record);
+  // First for its place, last because no field may change the level or the sentence.
+  const entries = { ...start, ...Object.fromEntries(facts(record)), ...start };
+  return `${JSON.stringify(entries)}\n`;
 }
 
 /** logrus' text form: `time="…" level=info msg="…" key=value`. */
@@ -92,7 +94,19 @@ function head(record: LogRecord) {
 function facts({ properties }: LogRecord): [string, unknown][] {
   return Object.entries(properties)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => [key, value instanceof Error ? messageOf(value) : value]);
+    .map(([key, value]) => [key, writable(value)]);
+}
+
+/** What JSON cannot hold must not cost the line. */
+function writable(value: unknown): unknown {
+  if (value instanceof Error) return messageOf(value);
+  if (["bigint", "function", "symbol"].includes(typeof value)) return String(value);
+  try {
+    JSON.stringify(value);
+    return value;
+  } catch {
+    return messageOf(value);
+  }
 }
 
 function quoted(text: string): string {

@@ -47,3 +47,19 @@ Deno.test("a value cannot start a line of its own", () => {
   logger("test").info("found a label", { label: 'a\nlevel=error msg="forged"' });
   assert.equal(lines.join("").split("\n").length, 2);
 });
+
+for (const format of ["text", "json"] as const) {
+  Deno.test(`no field costs a ${format} line or changes its level`, () => {
+    const lines: string[] = [];
+    configureLog({ level: "info", format, write: (line) => lines.push(line) });
+    const round: Record<string, unknown> = {};
+    round["round"] = round;
+    logger("test").info("odd facts", { count: 1n, round, run: () => 1 });
+    logger("test").warn("a borrowed name", { level: "debug", msg: "another" });
+    assert.equal(lines.length, 2);
+    assert.match(lines[0] ?? "", format === "json" ? /"count":"1"/ : / count=1 /);
+    if (format === "text") return;
+    const { level, msg } = JSON.parse(lines[1] ?? "");
+    assert.deepEqual({ level, msg }, { level: "warning", msg: "a borrowed name" });
+  });
+}
