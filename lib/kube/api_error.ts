@@ -91,6 +91,15 @@ export function isTransient(error: unknown): boolean {
     : [429, 500, 502, 503, 504].includes(error.status);
 }
 
+const rightsReasons = ["CredentialsUnavailable", "CertificateInvalid"];
+
+/** As `isTransient`, or a refusal that people mend while we wait: rights, credentials, certificates. */
+export function isMendable(error: unknown): boolean {
+  if (isTransient(error)) return true;
+  return error instanceof ApiError &&
+    (error.status === 401 || error.status === 403 || rightsReasons.includes(error.reason));
+}
+
 /** The text and headers of a refusal as they came. */
 export interface Refusal {
   readonly status: number;

@@ -79,6 +79,8 @@ export interface WriteUntilDone {
   readonly what: string;
   /** By default 200 ms, doubling up to 10 s. */
   readonly retry?: BackoffOptions;
+  /** Which failures may pass by themselves; by default those of `isTransient`. */
+  readonly mayPass?: (error: unknown) => boolean;
   readonly log?: Log;
 }
 
@@ -89,15 +91,17 @@ export interface WriteUntilDone {
 export async function writeUntilDone<R>(
   write: (signal: AbortSignal) => Promise<R>,
   signal: AbortSignal,
-  { what, retry = { firstMs: 200, maxMs: 10_000 }, log = logger("update") }: WriteUntilDone,
+  options: WriteUntilDone,
 ): Promise<R> {
+  const { what, retry = { firstMs: 200, maxMs: 10_000 }, log = logger("update") } = options;
+  const { mayPass = isTransient } = options;
   let reported: string | undefined;
   for (let attempt = 0;; attempt++) {
     signal.throwIfAborted();
     try {
       return await write(signal);
     } catch (error) {
-      if (signal.aborted || !isTransient(error)) throw error;
+      if (signal.aborted || !mayPass(error)) throw error;
       const cause = messageOf(error);
       if (cause !== reported) log.warn("The write failed and is repeated", { what, cause });
       reported = cause;

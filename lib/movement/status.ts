@@ -1,5 +1,5 @@
 /** The one place that writes the status of a movement. */
-import { isConflict, isNotFound } from "../kube/api_error.ts";
+import { isConflict, isMendable, isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Resource } from "../kube/object.ts";
 import { writeUntilDone } from "../kube/update.ts";
@@ -78,7 +78,8 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
     },
     finish(held, change, signal) {
       const what = `the result of ${resource.kind} "${held.namespace}/${held.name}"`;
-      return writeUntilDone((signal) => finishOnce(held, change, signal), signal, { what });
+      const options = { what, mayPass: isMendable };
+      return writeUntilDone((signal) => finishOnce(held, change, signal), signal, options);
     },
   };
 

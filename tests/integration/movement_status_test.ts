@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
+import { configureLog } from "../../lib/base/log.ts";
 import { namespaces } from "../../lib/api/core.ts";
 import { type PodVolumeBackup, podVolumeBackups } from "../../lib/api/pod_volume_backup.ts";
 import { createClient, type KubeClient } from "../../lib/kube/client.ts";
@@ -29,6 +30,35 @@ Deno.test("the status of a movement", async (t) => {
     await client.create(namespaces, { metadata: { name: "velero" } }, signal);
     const where = statusSubresource ? "through its own address" : "with its object";
     await check(t, client, { where, statusSubresource });
+    if (statusSubresource) continue;
+    await t.step("a result waits for rights that were taken away", async () => {
+      const user = await connect({ kubeconfig: await controlPlane.userKubeconfig("agent", []) });
+      await using poor = createClient(user, { userAgent: "test", retryFirstMs: 10 });
+      const held = heldOf(
+        await client.create(podVolumeBackups, podVolumeBackup({ name: "poor" }), signal),
+      );
+      const capabilities = { statusSubresource };
+      const writer = statusWriter({
+        client: poor,
+        resource: podVolumeBackups,
+        capabilities,
+        holder: "a",
+      });
+      const refused = Promise.withResolvers<void>();
+      configureLog({ level: "warning", format: "text", write: () => refused.resolve() });
+      const writing = writer.finish(held, { status: { phase: "Failed", message: "m" } }, signal);
+      await refused.promise;
+      await controlPlane.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+        metadata: { name: "agent" },
+        roleRef: {
+          apiGroup: "rbac.authorization.k8s.io",
+          kind: "ClusterRole",
+          name: "cluster-admin",
+        },
+        subjects: [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "agent" }],
+      });
+      assert.equal(await writing, "written");
+    });
   }
 });
 
