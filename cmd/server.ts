@@ -15,6 +15,7 @@ import { podVolumeBackupKind } from "../lib/movement/pod_volume_backup.ts";
 import type { Command, World } from "./command.ts";
 import { listenForMetrics } from "./metrics_listener.ts";
 import { movementObserver } from "./movement_observer.ts";
+import { setUpNode } from "./node_setup.ts";
 import { openRepositories } from "./repositories.ts";
 import { serverFlags, type ServerOptions, serverOptions } from "./server_options.ts";
 
@@ -58,6 +59,7 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   const capabilities = await probe(connection, { userAgent, log }, world.signal);
   await using client = createClient(connection, { userAgent });
   const metrics = createMetrics();
+  const setup = await setUpNode(options, { client, metrics, log }, world.signal);
   await using _listener = listenForMetrics(metrics, options.metricsAddress);
   log.info("Metrics are served", { ...options.metricsAddress });
   await using repositories = await openRepositories(options, { client, world });
@@ -70,7 +72,7 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
     namespace,
     node,
     capabilities,
-    concurrency: 1,
+    concurrency: setup.concurrency,
     progressIntervalMs: options.progressIntervalMs,
     graceMs: options.graceMs,
     holder: `${node}/${crypto.randomUUID()}`,
@@ -79,7 +81,10 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
     log: logger("movement"),
   });
   sampleMovements(metrics, movements);
-  await runUntilStopped(movements, { graceMs: options.graceMs, log }, world.signal);
+  await Promise.all([
+    runUntilStopped(movements, { graceMs: options.graceMs, log }, world.signal),
+    setup.followConfig(world.signal),
+  ]);
   log.info("Longshore stops");
 }
 

@@ -21,6 +21,12 @@ export interface ServerOptions {
   readonly hostPods: string;
   /** Absent: search PATH. */
   readonly kopia?: string;
+  /** The ConfigMap of the node agent's configuration; absent: the defaults. */
+  readonly nodeAgentConfigMap?: string;
+  /** It was named by the flag's other spelling, --node-agent-config. */
+  readonly hasMisspeltConfigMap: boolean;
+  /** A configuration that cannot be used ends the start. */
+  readonly strictConfig: boolean;
   /** Flags that were given and do nothing yet, for a warning each. */
   readonly unused: readonly string[];
 }
@@ -79,8 +85,16 @@ export const serverFlags: readonly Flag[] = [
     help: `longest time a data movement may be prepared${later}`,
     default: "30m",
   },
-  { name: "node-agent-configmap", value: "name", help: `ConfigMap of the node agent${later}` },
+  {
+    name: "node-agent-configmap",
+    value: "name",
+    help: "ConfigMap of the node agent, in Velero's namespace; read once, at the start",
+  },
   { name: "node-agent-config", value: "name", help: "", hidden: true },
+  {
+    name: "strict-config",
+    help: "do not start with a ConfigMap that cannot be used; else the defaults are taken",
+  },
   {
     name: "backup-repository-configmap",
     value: "name",
@@ -104,8 +118,9 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
     progressIntervalMs: duration(flags, "progress-interval"),
     graceMs: duration(flags, "grace"),
     hostPods: textOf(flags, "host-pods"),
-    unused: ["node-agent-configmap", "node-agent-config", "backup-repository-configmap"]
-      .filter((name) => textOf(flags, name) !== ""),
+    hasMisspeltConfigMap: textOf(flags, "node-agent-config") !== "",
+    strictConfig: flags["strict-config"] !== undefined,
+    unused: ["backup-repository-configmap"].filter((name) => textOf(flags, name) !== ""),
   };
   if (node === "") {
     throw new ConfigError(
@@ -113,7 +128,13 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
     );
   }
   const kopia = textOf(flags, "kopia");
-  return kopia === "" ? options : { ...options, kopia };
+  const nodeAgentConfigMap = textOf(flags, "node-agent-configmap") ||
+    textOf(flags, "node-agent-config");
+  return {
+    ...options,
+    ...(kopia !== "" && { kopia }),
+    ...(nodeAgentConfigMap !== "" && { nodeAgentConfigMap }),
+  };
 }
 
 /** `host:port`, `[v6]:port` or `:port`, which is every address. */

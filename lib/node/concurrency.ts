@@ -115,6 +115,6 @@ function expressionText(
       return `${key} notin (${values.join(",")})`;
     default:
       operator satisfies never;
-      return `${key} ${operator} (${values.join(",")})`;
+      return [key, operator, ...(values.length > 0 ? [`(${values.join(",")})`] : [])].join(" ");
   }
 }

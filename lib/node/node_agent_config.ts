@@ -147,6 +147,7 @@ export function parseNodeAgentConfig(document: string): Parsed<NodeAgentConfig> 
   try {
     const value = config(parseJsonText(document), "", { findings, places }) ?? {};
     findings.push(...configFindings(value).map((finding) => placed(finding, places)));
+    findings.sort((a, b) => lineOf(a) - lineOf(b));
     return findings.some(({ severity }) => severity === "error")
       ? { ok: false, findings }
       : { ok: true, value, findings };
@@ -155,6 +156,10 @@ export function parseNodeAgentConfig(document: string): Parsed<NodeAgentConfig> 
     const message = `this is not JSON: ${error.message}`;
     return { ok: false, findings: [{ severity: "error", ...error.at, message }] };
   }
+}
+
+function lineOf({ line = 0 }: Finding): number {
+  return line;
 }
 
 /** With the place of the value, or of the nearest one around it that was written. */

@@ -26,6 +26,7 @@ const rules = {
   repositories: mayRead("velero.io", "backuprepositories", "backupstoragelocations"),
   secrets: { apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
   pods: { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
+  nodePods: { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
   events: { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
 } as const satisfies Readonly<Record<string, Rule>>;
 
