@@ -80,7 +80,7 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     );
     assert(reports.length >= 1, "no progress was reported");
     const times = [...reports.map(({ atMs }) => atMs)];
-    for (const [at, ms] of times.slice(1).entries()) assert(ms - (times[at] ?? 0) > 900);
+    for (const [at, ms] of times.slice(1).entries()) assert(ms - (times[at] ?? 0) > 600);
     const done = reports.map(({ object }) => object.status?.progress?.bytesDone ?? -1);
     assert.deepEqual(done, done.toSorted((a, b) => a - b));
     const bytes = 200 * 1_048_576;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Agent } from "../support/agent.ts";
+import { type Agent, assertIdle } from "../support/agent.ts";
 import { isAlive, until } from "../support/children.ts";
 import { randomFile } from "../support/kopia.ts";
 import { assertWholeLog, reasonOf } from "../support/messages.ts";
@@ -132,7 +132,7 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
   },
 
   async "leaves a whole log, no slot taken and no process behind"({ agent }) {
-    assert.match(await agent.metrics(), /^longshore_slots\{state="used"\} 0$/m);
+    await assertIdle(agent);
     assert.deepEqual(agent.movers(), []);
     assert.equal((await agent.stop()).code, 0);
     assertWholeLog(agent.log());

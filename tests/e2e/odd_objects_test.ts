@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { PodVolumeBackup } from "../../lib/api/pod_volume_backup.ts";
+import { assertIdle } from "../support/agent.ts";
 import { assertWholeLog, reasonOf } from "../support/messages.ts";
 import * as objects from "../support/objects.ts";
 import { type Stage, startStage, velero } from "../support/stage.ts";
@@ -93,8 +94,7 @@ async function oddObjects(t: Deno.TestContext) {
   });
 
   await step("leaves a whole log and no slot taken", async () => {
-    assert.match(await agent.metrics(), /^longshore_slots\{state="used"\} 0$/m);
-    assert.match(await agent.metrics(), /^longshore_slots\{state="waiting"\} 0$/m);
+    await assertIdle(agent);
     assert.equal((await agent.stop()).code, 0);
     assertWholeLog(agent.log());
   });

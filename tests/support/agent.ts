@@ -1,4 +1,5 @@
-import { type Child, isAlive, isToldToEnd, moversOf, until } from "./children.ts";
+import { sleep } from "../../lib/base/abort.ts";
+import { type Child, isAlive, isListening, isToldToEnd, moversOf, until } from "./children.ts";
 import { freePorts } from "./ports.ts";
 import { type ProcessResult, startProcess } from "./process.ts";
 import { tempFolder } from "./temp.ts";
@@ -106,7 +107,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 }
 
 async function freeze(movers: () => Child[]): Promise<Frozen> {
-  const mover = await until("kopia moves data", () => movers()[0], 60_000);
+  const mover = await until(
+    "kopia moves data",
+    () => movers().find(({ pid }) => isListening(pid)),
+    60_000,
+  );
   Deno.kill(mover.pid, "SIGSTOP");
   const resume = () => Deno.kill(mover.pid, "SIGCONT");
   return {
@@ -118,4 +123,15 @@ async function freeze(movers: () => Child[]): Promise<Frozen> {
     },
     isAlive: () => isAlive(mover.pid),
   };
+}
+
+/** Fails unless the agent soon has all its slots free, and nobody waits for one. */
+export async function assertIdle(agent: Agent): Promise<void> {
+  for (let tries = 0;; tries++) { // the slot is given back a little after the result is written
+    const scrape = await agent.metrics();
+    const slots = [...scrape.matchAll(/^longshore_slots\{.*\} (\d+)$/gm)].map(([, used]) => used);
+    if (slots.join() === "0,0") return;
+    if (tries === 200) throw new Error(`the agent still has slots in use:\n${scrape}`);
+    await sleep(25, new AbortController().signal);
+  }
 }

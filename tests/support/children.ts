@@ -35,10 +35,22 @@ export function isAlive(pid: number): boolean {
   return state !== "" && state !== "Z";
 }
 
+const sigterm = 14n; // the place of its bit
+
 /** Whether a stopped process was sent SIGTERM, which it will meet when it goes on. */
 export function isToldToEnd(pid: number): boolean {
-  const [, pending = "0"] = read(`/proc/${pid}/status`).match(/^ShdPnd:\s*([0-9a-f]+)$/m) ?? [];
-  return ((BigInt(`0x${pending}`) >> 14n) & 1n) === 1n;
+  return hasSignal(pid, "ShdPnd", sigterm);
+}
+
+/** Whether a process has got as far as to handle SIGTERM; earlier, SIGTERM kills it while it stands. */
+export function isListening(pid: number): boolean {
+  return hasSignal(pid, "SigCgt", sigterm);
+}
+
+function hasSignal(pid: number, mask: "ShdPnd" | "SigCgt", bit: bigint): boolean {
+  const line = new RegExp(`^${mask}:\\s*([0-9a-f]+)$`, "m");
+  const [, digits = "0"] = read(`/proc/${pid}/status`).match(line) ?? [];
+  return ((BigInt(`0x${digits}`) >> bit) & 1n) === 1n;
 }
 
 /** Looks every few milliseconds, for what the system tells nobody about. */
