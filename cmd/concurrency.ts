@@ -36,6 +36,7 @@ export const command: Command = {
     [1, "failed: the cluster or the file could not be read"],
     [2, "wrong flags"],
     [4, "told, but the configuration has a fault or an agent runs with another one"],
+    [130, "interrupted"],
   ],
   examples: [
     "longshore concurrency --explain --node worker-1",

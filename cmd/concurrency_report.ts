@@ -51,22 +51,45 @@ export async function concurrencyReport(
 ): Promise<ConcurrencyReport> {
   const [loaded, found] = await Promise.all([load(question, signal), findNodes(question, signal)]);
   const { source, config, findings } = loaded;
-  const agents = source.type === "configMap" ? await agentsOf(question, signal) : undefined;
-  const reports = await Promise.all(found.map(async ({ metadata: { name, labels = {} } }) => {
-    const plan = concurrencyOf(config?.loadConcurrency, labels);
-    if (source.type !== "configMap" || agents === undefined) return { node: name, ...plan };
-    const address = addressOf(agents.get(name), question.agentAddress);
-    const agent = address === undefined ? noAgent : await agentRevision(address, source, signal);
-    return { node: name, ...plan, agent };
+  const plans = found.map(({ metadata: { name, labels = {} } }) => ({
+    node: name,
+    ...concurrencyOf(config?.loadConcurrency, labels),
   }));
+  const reports: readonly NodeReport[] = source.type === "configMap"
+    ? await withAgents(plans, { question, source }, signal)
+    : plans;
   return {
     source,
     findings,
     settings: config === undefined ? [] : settingsOf(config),
     nodes: reports,
     fault: findings.some(isFault) ||
-      reports.some((report) => "agent" in report && report.agent.state === "differs"),
+      reports.some(({ agent }) => agent?.state === "differs"),
   };
+}
+
+/** Asked at once: in a big cluster seen from outside, each of them takes the longest wait. */
+const askedAtOnce = 100;
+
+async function withAgents(
+  plans: readonly NodeReport[],
+  { question, source }: {
+    readonly question: ConcurrencyQuestion;
+    readonly source: ConfigSource;
+  },
+  signal: AbortSignal,
+): Promise<readonly NodeReport[]> {
+  const agents = await agentsOf(question, signal);
+  const ask = async (plan: NodeReport): Promise<NodeReport> => {
+    const address = addressOf(agents.get(plan.node), question.agentAddress);
+    if (address === undefined) return { ...plan, agent: noAgent };
+    return { ...plan, agent: await agentRevision(address, source, signal) };
+  };
+  const told: NodeReport[] = [];
+  for (let at = 0; at < plans.length; at += askedAtOnce) {
+    told.push(...await Promise.all(plans.slice(at, at + askedAtOnce).map(ask)));
+  }
+  return told;
 }
 
 const noAgent: AgentRevision = {

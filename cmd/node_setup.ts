@@ -42,10 +42,8 @@ export async function setUpNode(
   ]);
   const { namespace } = options;
   const follower = configFollower({ loaded, client, namespace, metrics, log });
-  const concurrency = await ownConcurrency(loaded?.config?.loadConcurrency, {
-    ...{ client, log, signal },
-    node: options.node,
-  });
+  const load = loaded?.config?.loadConcurrency;
+  const concurrency = await ownConcurrency(load, { client, log, node: options.node }, signal);
   return { concurrency, followConfig: follower };
 }
 
@@ -98,15 +96,15 @@ interface OwnNode {
   readonly client: KubeClient;
   readonly log: Log;
   readonly node: string;
-  readonly signal: AbortSignal;
 }
 
 async function ownConcurrency(
   load: LoadConcurrency | undefined,
   own: OwnNode,
+  signal: AbortSignal,
 ): Promise<number> {
   const hasRules = (load?.perNodeConfig ?? []).length > 0;
-  const plan = concurrencyOf(load, hasRules ? await ownLabels(own) : {});
+  const plan = concurrencyOf(load, hasRules ? await ownLabels(own, signal) : {});
   const { number, winner, rules } = plan;
   for (const { index, selector, verdict, reason } of rules) {
     own.log.debug("A rule of concurrency was judged", { rule: index, selector, verdict, reason });
@@ -117,7 +115,10 @@ async function ownConcurrency(
 }
 
 /** Undefined when the node cannot be read: then no rule matches. */
-async function ownLabels({ client, log, node, signal }: OwnNode): Promise<Labels | undefined> {
+async function ownLabels(
+  { client, log, node }: OwnNode,
+  signal: AbortSignal,
+): Promise<Labels | undefined> {
   try {
     return (await client.get(nodes, { name: node }, signal)).metadata.labels ?? {};
   } catch (error) {

@@ -76,8 +76,21 @@ Deno.test("a duration that no timer can hold is cut to one that it can", async (
 });
 
 Deno.test("flags of later releases are accepted and reported", async () => {
-  const given = await options({ "node-agent-config": "c", "node-agent-configmap": "d" });
-  assert.deepEqual(given.unused, ["node-agent-configmap", "node-agent-config"]);
+  const { unused } = await options({ "backup-repository-configmap": "a" });
+  assert.deepEqual(unused, ["backup-repository-configmap"]);
+});
+
+Deno.test("the ConfigMap is named by either spelling, and the right one wins", async () => {
+  const none = await options({});
+  assert.equal(none.nodeAgentConfigMap, undefined);
+  assert.deepEqual([none.hasMisspeltConfigMap, none.strictConfig], [false, false]);
+  const right = await options({ "node-agent-configmap": "a", "strict-config": true });
+  assert.equal(right.nodeAgentConfigMap, "a");
+  assert.deepEqual([right.hasMisspeltConfigMap, right.strictConfig], [false, true]);
+  const other = await options({ "node-agent-config": "b" });
+  assert.deepEqual([other.nodeAgentConfigMap, other.hasMisspeltConfigMap], ["b", true]);
+  const both = await options({ "node-agent-config": "b", "node-agent-configmap": "a" });
+  assert.equal(both.nodeAgentConfigMap, "a");
 });
 
 Deno.test("a listen address is host:port or :port", () => {

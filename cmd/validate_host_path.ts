@@ -40,6 +40,7 @@ export const command: Command = {
     [codes.unreadable, "unreadable: the folder exists and cannot be read"],
     [codes["not-a-pods-root"], "not-a-pods-root: it is another folder than that of the pods"],
     [codes["uid-mismatch"], "uid-mismatch: it is a folder of pods, but some pods are missing"],
+    [130, "interrupted"],
   ],
   examples: [
     "kubectl -n velero exec ds/node-agent -- longshore validate-host-path",

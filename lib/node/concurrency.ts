@@ -1,4 +1,5 @@
-import { type Labels, type LabelSelector, matchesLabels } from "../kube/labels.ts";
+import { formatSelector, type Labels, type LabelSelector } from "../kube/labels.ts";
+import { matchesLabels, selectorProblems } from "../kube/labels.ts";
 import { ruleProblem } from "./config_findings.ts";
 import type { LoadConcurrency, NodeRule } from "./node_agent_config.ts";
 
@@ -92,29 +93,8 @@ function unmetText(requirement: LabelSelector, labels: Labels): string {
     : `wants ${wanted}, the node has no label ${key}`;
 }
 
-/** Also of a selector with problems, as far as it goes. */
+/** The short form; one with problems has none, and is shown as it was written. */
 function selectorText(selector: LabelSelector): string {
-  const parts = [
-    ...Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`),
-    ...(selector.matchExpressions ?? []).map(expressionText),
-  ];
-  return parts.length === 0 ? "{}" : parts.join(",");
-}
-
-function expressionText(
-  { key, operator, values = [] }: NonNullable<LabelSelector["matchExpressions"]>[number],
-): string {
-  switch (operator) {
-    case "Exists":
-      return key;
-    case "DoesNotExist":
-      return `!${key}`;
-    case "In":
-      return `${key} in (${values.join(",")})`;
-    case "NotIn":
-      return `${key} notin (${values.join(",")})`;
-    default:
-      operator satisfies never;
-      return [key, operator, ...(values.length > 0 ? [`(${values.join(",")})`] : [])].join(" ");
-  }
+  if (selectorProblems(selector).length > 0) return JSON.stringify(selector);
+  return formatSelector(selector) || "{}";
 }

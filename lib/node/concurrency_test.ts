@@ -112,10 +112,10 @@ Deno.test("a rule that does not match says which label is in the way", () => {
     },
     {
       index: 1,
-      selector: "zone=b,arch notin (arm),gpu,!old",
+      selector: "zone=b,arch!=arm,gpu,!old",
       number: 1,
       verdict: "not matched",
-      reason: "wants zone=b, the node has zone=a; wants arch notin (arm), the node has arch=arm; " +
+      reason: "wants zone=b, the node has zone=a; wants arch!=arm, the node has arch=arm; " +
         "wants gpu, the node has no label gpu; wants !old, the node has old=",
     },
   ]);

@@ -119,6 +119,9 @@ Deno.test({
       const script = `${stdout}\nCOMP_WORDS=(longshore concurrency --expl) COMP_CWORD=2
         _longshore; echo "\${COMPREPLY[@]}"`;
       assert.equal((await runProcess("bash", ["-euc", script])).stdout, "--explain\n");
+      const { code, stderr } = await runProcess(program, [...args, "completion", "tcsh"]);
+      assert.equal(code, 2);
+      assert.match(stderr, /'tcsh' is invalid.*bash, zsh, fish/);
     });
   },
 });
