@@ -1,5 +1,6 @@
 import { sleep } from "../../lib/base/abort.ts";
 import { type Child, isAlive, isListening, isToldToEnd, moversOf, until } from "./children.ts";
+import { kopiasUnder } from "./kopia.ts";
 import { freePorts } from "./ports.ts";
 import { type ProcessResult, startProcess } from "./process.ts";
 import { tempFolder } from "./temp.ts";
@@ -71,6 +72,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   await using stack = new AsyncDisposableStack();
   const home = options.home ?? stack.use(tempFolder("agent")).path;
   const [port] = freePorts(1) as [number];
+  // Its kopias die with it, a moment later; until then they write to its home.
+  stack.defer(async () => void await until("no kopia is left", () => !kopiasUnder(home).length));
   const [program = "", ...args] = [...options.wrapper ?? [], ...agentProgram(), "server"];
   const child = stack.use(startProcess(program, [
     ...args,
