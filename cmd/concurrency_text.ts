@@ -22,7 +22,7 @@ export function explainText(report: ConcurrencyReport): string {
 function sourceText(source: ReportSource): string {
   switch (source.type) {
     case "none":
-      return "none; the agents' flags name no ConfigMap, and --configmap was not given";
+      return "none; the DaemonSet node-agent names no ConfigMap, and --configmap was not given";
     case "file":
       return `file ${source.path}`;
     case "configMap": {

@@ -1,6 +1,6 @@
 /** The DaemonSet of the agents and its pods, as `velero install` names them. */
 import { type Pod, pods } from "../api/core.ts";
-import { isForbidden, isNotFound } from "../kube/api_error.ts";
+import { isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { KubeObject, Resource } from "../kube/object.ts";
 import { listAll } from "../kube/pages.ts";
@@ -33,7 +33,7 @@ export interface AgentsPlace {
   readonly namespace: string;
 }
 
-/** The ConfigMap that the DaemonSet's flags name; undefined when there is none or it is not to be seen. */
+/** The ConfigMap that the DaemonSet's flags name; undefined when there is neither. */
 export async function configMapOfAgents(
   { client, namespace }: AgentsPlace,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function configMapOfAgents(
       .flatMap(({ command = [], args = [] }) => [...command, ...args]);
     return configMapFlag(words);
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }
