@@ -1,77 +1,77 @@
-/** What of the movements becomes metrics and Kubernetes events. */
-import type { Metrics } from "../lib/base/metrics.ts";
-import type { Recorder } from "../lib/kube/events.ts";
+/** What of the movements of one kind becomes metrics and Kubernetes events. */
+import type { PodVolumeBackup } from "../lib/api/pod_volume_backup.ts";
+import { podVolumeBackups } from "../lib/api/pod_volume_backup.ts";
+import type { ObjectReference, Recorder } from "../lib/kube/events.ts";
 import type { Resource } from "../lib/kube/object.ts";
 import type { Movable } from "../lib/movement/kind.ts";
 import type { End } from "../lib/movement/run.ts";
 import type { Observer } from "../lib/movement/start.ts";
 import { messageWith } from "../lib/movement/text.ts";
+import type { MovementMetrics } from "./movement_metrics.ts";
 
 export interface ObserverOptions<T extends Movable> {
-  readonly metrics: Metrics;
+  readonly metrics: MovementMetrics;
   readonly recorder: Recorder;
   readonly resource: Resource<T>;
   readonly node: string;
+  /** A movement that lasts so long gets an event for its beginning, too. */
+  readonly lastingMs: number;
 }
 
-/** The counters of the original keep their names; ours have a bounded number of series. */
 export function movementObserver<T extends Movable>(options: ObserverOptions<T>): Observer<T> {
-  const { metrics, recorder, resource, node } = options;
-  const enqueued = metrics.counter({
-    name: "podVolume_pod_volume_backup_enqueue_count",
-    help: "PodVolumeBackups that got a slot.",
-    labels: ["node"],
-  });
-  const dequeued = metrics.counter({
-    name: "podVolume_pod_volume_backup_dequeue_count",
-    help: "PodVolumeBackups that gave their slot back, whatever the result.",
-    labels: ["node"],
-  });
-  const ended = metrics.counter({
-    name: "longshore_movements_total",
-    help: "Movements by their end.",
-    labels: ["kind", "result", "reason"],
-  });
-  const seconds = metrics.histogram({
-    name: "longshore_movement_seconds",
-    help: "From the claim of an object to its written result.",
-    labels: ["kind", "result"],
-    buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400],
-  });
-  enqueued.add({ node }, 0);
-  dequeued.add({ node }, 0);
+  const { metrics, recorder, resource, node, lastingMs } = options;
   const { kind } = resource;
+  const isBackup = kind === podVolumeBackups.kind;
   return {
-    started: () => enqueued.add({ node }),
+    started(object) {
+      if (isBackup) metrics.enqueued.add({ node });
+      const timer = setTimeout(() =>
+        recorder.event(referenceTo(object, resource), {
+          type: "Normal",
+          reason: "InProgress",
+          message: `Moves data on node ${node}`,
+        }), lastingMs);
+      return {
+        [Symbol.dispose]() {
+          clearTimeout(timer);
+          if (isBackup) metrics.dequeued.add({ node });
+        },
+      };
+    },
     ended(object, end, { durationMs }) {
-      dequeued.add({ node });
       const reason = "reason" in end ? end.reason : "";
-      ended.add({ kind, result: end.phase, reason });
-      seconds.observe({ kind, result: end.phase }, durationMs / 1_000);
-      if (end.phase !== "dropped") record(recorder, { object, resource }, end);
+      metrics.ended.add({ kind, result: end.phase, reason });
+      if (end.phase === "Completed") metrics.bytes.add({ kind }, end.sizeBytes);
+      if (durationMs !== undefined) {
+        const seconds = durationMs / 1_000;
+        metrics.seconds.observe({ kind, result: end.phase }, seconds);
+        if (isBackup) metrics.legacyLatency?.(object as Movable as PodVolumeBackup, end, seconds);
+      }
+      if (end.phase !== "dropped") recorder.event(referenceTo(object, resource), textOf(end));
     },
   };
 }
 
-/** One event for the end of a movement: its beginning stands in the object itself. */
-function record<T extends Movable>(
-  recorder: Recorder,
-  { object, resource }: { readonly object: T; readonly resource: Resource<T> },
-  end: Exclude<End, { readonly phase: "dropped" }>,
-): void {
-  const { group, version, kind } = resource;
-  const { name, namespace, uid } = object.metadata;
-  const regarding = {
+function textOf(end: Exclude<End, { readonly phase: "dropped" }>) {
+  return end.phase === "Completed"
+    ? { type: "Normal", reason: "Completed", message: `Moved ${end.sizeBytes} bytes` } as const
+    : {
+      type: "Warning",
+      reason: end.reason,
+      message: messageWith(end.reason, end.message),
+    } as const;
+}
+
+function referenceTo<T extends Movable>(
+  { metadata }: T,
+  { group, version, kind }: Resource<T>,
+): ObjectReference {
+  const { name, namespace, uid } = metadata;
+  return {
     apiVersion: `${group}/${version}`,
     kind,
     name,
     ...(namespace !== undefined && { namespace }),
     ...(uid !== undefined && { uid }),
   };
-  recorder.event(
-    regarding,
-    end.phase === "Completed"
-      ? { type: "Normal", reason: "Completed", message: `Moved ${end.sizeBytes} bytes` }
-      : { type: "Warning", reason: end.reason, message: messageWith(end.reason, end.message) },
-  );
 }

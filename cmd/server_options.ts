@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly hasMisspeltConfigMap: boolean;
   /** A configuration that cannot be used ends the start. */
   readonly strictConfig: boolean;
+  /** Also the metrics of the original whose series grow with each backup. */
+  readonly legacyMetrics: boolean;
   /** Flags that were given and do nothing yet, for a warning each. */
   readonly unused: readonly string[];
 }
@@ -52,6 +54,10 @@ export const serverFlags: readonly Flag[] = [
     value: "address",
     help: "where to serve /metrics, as host:port or :port",
     default: ":8085",
+  },
+  {
+    name: "legacy-metrics",
+    help: "also the original's latency metrics, whose series grow with each backup",
   },
   {
     name: "resource-timeout",
@@ -120,6 +126,7 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
     hostPods: textOf(flags, "host-pods"),
     hasMisspeltConfigMap: textOf(flags, "node-agent-config") !== "",
     strictConfig: flags["strict-config"] !== undefined,
+    legacyMetrics: flags["legacy-metrics"] !== undefined,
     unused: ["backup-repository-configmap"].filter((name) => textOf(flags, name) !== ""),
   };
   if (node === "") {

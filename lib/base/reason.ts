@@ -17,6 +17,9 @@ export const reasons = [
   "HostPathAmbiguous",
   "HostPathUnsafe",
   "VolumeReadError",
+  "VolumeWriteError",
+  "VolumeFull",
+  "DoneFileError",
   // the repository
   "StorageLocationMissing",
   "StorageLocationInvalid",
@@ -28,6 +31,8 @@ export const reasons = [
   "RepositoryAccessDenied",
   "RepositoryFull",
   "BucketMissing",
+  "SnapshotMissing",
+  "SnapshotDamaged",
   // the uploader
   "UploaderUnsupported",
   "UploaderSettingInvalid",
@@ -42,6 +47,9 @@ export const reasons = [
   "Canceled",
   "NodeShutdown",
   "AgentRestarted",
+  "AgentGone",
+  "NodeGone",
+  "OwnerMissing",
   "ObjectDeleted",
   "KubernetesError",
   "InternalError",

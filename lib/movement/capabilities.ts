@@ -8,6 +8,8 @@ export interface Capabilities {
   readonly phases: ReadonlySet<string>;
   /** `spec.cancel` and the phases Canceling and Canceled exist (since Velero 1.17). */
   readonly cancelable: boolean;
+  /** `status.node` exists, for the node whose agent does it (restores since Velero 1.17). */
+  readonly statusNode: boolean;
   /** The status has an address of its own; in Velero 1.15 to 1.18 it has not. */
   readonly statusSubresource: boolean;
 }
@@ -45,6 +47,7 @@ export function readCapabilities<T extends KubeObject>(
     phases,
     cancelable: field(schema, "spec", "cancel") !== undefined &&
       neededForCancel.every((phase) => phases.has(phase)),
+    statusNode: field(schema, "status", "node") !== undefined,
     statusSubresource: served.subresources?.status !== undefined,
   };
 }

@@ -12,9 +12,9 @@ import type { Capabilities } from "./capabilities.ts";
 import type { Movable, MovementKind } from "./kind.ts";
 import { isFinal } from "./lifecycle.ts";
 import { movementReconciler } from "./reconcile.ts";
-import { type SlotPool, slotPool } from "./slots.ts";
+import type { SlotPool } from "./slots.ts";
 import type { Observer, Runs } from "./start.ts";
-import { statusWriter } from "./status.ts";
+import { holderAnnotation, statusWriter } from "./status.ts";
 
 export interface MovementOptions<T extends Movable> {
   readonly client: KubeClient;
@@ -23,8 +23,8 @@ export interface MovementOptions<T extends Movable> {
   readonly namespace: string;
   readonly node: string;
   readonly capabilities: Capabilities;
-  /** Movements at once, at least 1. */
-  readonly concurrency: number;
+  /** The node's, shared with the other kinds. */
+  readonly slots: SlotPool;
   readonly progressIntervalMs: number;
   /** How long movements may go on after the intake has ended. */
   readonly graceMs: number;
@@ -43,48 +43,68 @@ export interface MovementSignals {
 }
 
 export interface Movements {
-  readonly slots: Pick<SlotPool, "used" | "waiting" | "waitingSinceMs">;
-  readonly queue: Pick<WorkQueue<ObjectKey>, "length">;
+  readonly queue: { readonly length: number };
   /** Returns when the intake was ended and every movement has its result written, or `work` ended. */
   run(signals: MovementSignals): Promise<void>;
 }
 
 const workers = 8;
+/** Those of a line of their own for what a former agent left, so that no new work waits behind it. */
+const leftoverWorkers = 16;
+
+interface Queues {
+  readonly fresh: WorkQueue<ObjectKey>;
+  readonly leftover: WorkQueue<ObjectKey>;
+}
 
 export function createMovements<T extends Movable>(options: MovementOptions<T>): Movements {
-  const queue = workQueue<ObjectKey>();
-  const slots = slotPool({ limit: options.concurrency, wake: queue.add });
+  const queues = { fresh: workQueue<ObjectKey>(), leftover: workQueue<ObjectKey>() };
   return {
-    slots,
-    queue,
-    run: (signals) => run(options, { queue, slots }, signals),
+    queue: {
+      get length() {
+        return queues.fresh.length + queues.leftover.length;
+      },
+    },
+    run: (signals) => run(options, queues, signals),
   };
 }
 
 async function run<T extends Movable>(
   options: MovementOptions<T>,
-  { queue, slots }: { readonly queue: WorkQueue<ObjectKey>; readonly slots: SlotPool },
+  queues: Queues,
   { intake, work }: MovementSignals,
 ): Promise<void> {
   const { client, kind, capabilities, holder, log } = options;
   const store = createStore<T>();
   const leftovers = new Set<string>();
+  const isLeftover = (uid: string) => leftovers.has(uid);
+  const add = (key: ObjectKey) => {
+    const { fresh, leftover } = queues;
+    (isLeftover(store.get(key)?.metadata.uid ?? "") ? leftover : fresh).add(key);
+  };
   const runs: Runs = { byKey: new Map(), ends: new Set() };
   const reconcile = movementReconciler<T>({
     ...options,
     now: () => new Date(),
     status: statusWriter({ client, resource: kind.resource, capabilities, holder }),
-    slots,
+    slots: options.slots.line(add),
     runs,
     unanswered: new Set(),
     work,
     read: store.get,
-    again: queue.add,
-    isLeftover: (uid) => leftovers.has(uid),
+    again: add,
+    isLeftover,
   });
-  const watching = follow(options, { store, queue, leftovers }, intake);
   try {
-    await Promise.all([watching, runController({ queue, reconcile, workers, log }, intake)]);
+    await Promise.all([
+      follow(options, { store, add, leftovers }, intake),
+      kind.standings?.follow(add, intake),
+      runController({ queue: queues.fresh, reconcile, workers, log }, intake),
+      runController(
+        { queue: queues.leftover, reconcile, workers: leftoverWorkers, log },
+        intake,
+      ),
+    ]);
   } finally {
     await endRuns(runs, options, work);
   }
@@ -92,14 +112,14 @@ async function run<T extends Movable>(
 
 interface Followed<T extends Movable> {
   readonly store: Store<T>;
-  readonly queue: WorkQueue<ObjectKey>;
+  readonly add: (key: ObjectKey) => void;
   readonly leftovers: Set<string>;
 }
 
 /** Keeps the store as the API server says, and queues what changed; ends with the signal. */
 async function follow<T extends Movable>(
-  { client, kind, namespace, node, health }: MovementOptions<T>,
-  { store, queue, leftovers }: Followed<T>,
+  { client, kind, namespace, node, health, holder }: MovementOptions<T>,
+  { store, add, leftovers }: Followed<T>,
   signal: AbortSignal,
 ): Promise<void> {
   /** Only that is kept for which there may still be something to do here. */
@@ -111,19 +131,25 @@ async function follow<T extends Movable>(
   const source = kubeSource(client, kind.resource, { namespace, trim });
   try {
     for await (const change of watchForever(source, signal, { health })) {
-      if (!store.synced) noteLeftovers(change, leftovers);
-      for (const key of store.apply(change)) queue.add(key);
+      if (!store.synced && isLeft(change, holder)) leftovers.add(change.object.metadata.uid ?? "");
+      for (const key of store.apply(change)) add(key);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
 }
 
-/** What is under way in the first list was begun by an agent that is gone. */
-function noteLeftovers<T extends Movable>(change: WatchChange<T>, leftovers: Set<string>): void {
-  if (change.type !== "set") return;
+/**
+ * What is under way in the first list was begun by an agent that is gone; unless that list was begun
+ * anew, and it is our own.
+ */
+function isLeft<T extends Movable>(
+  change: WatchChange<T>,
+  holder: string,
+): change is Extract<WatchChange<T>, { readonly type: "set" }> {
+  if (change.type !== "set") return false;
   const { metadata, status = {} } = change.object;
-  if ((status.phase ?? "New") !== "New") leftovers.add(metadata.uid ?? "");
+  return (status.phase ?? "New") !== "New" && metadata.annotations?.[holderAnnotation] !== holder;
 }
 
 /**

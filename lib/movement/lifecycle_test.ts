@@ -1,20 +1,37 @@
 import assert from "node:assert/strict";
-import { isFinal, type Movement, nextStep, type Phase, type Situation } from "./lifecycle.ts";
+import {
+  isFinal,
+  type Loss,
+  type Movement,
+  nextStep,
+  type Phase,
+  type Situation,
+  type Standing,
+} from "./lifecycle.ts";
 
 const fresh: Movement = {
   uid: "u1",
   phase: "New",
   cancelAsked: false,
   deleting: false,
-  mine: true,
+  standing: { is: "ready" },
   finalizer: false,
 };
 const idle: Situation = { leftover: false, claimedHere: false, cancelable: true };
 const moving: Situation = { ...idle, running: { uid: "u1", ending: false } };
 
+const loss: Loss = { reason: "PodGone", message: "it is gone" };
+const lost: Standing = { is: "lost", loss };
+const leftover: Situation = { ...idle, leftover: true };
+
 const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, string])[] = [
   ["a new object of this node starts", {}, idle, "start"],
-  ["a new object of another node is left alone", { mine: false }, idle, "nothing"],
+  [
+    "a new object of another node is left alone",
+    { standing: { is: "elsewhere" } },
+    idle,
+    "nothing",
+  ],
   ["a new object that is being deleted is left alone", { deleting: true }, idle, "nothing"],
   ["a new object with cancel ends Canceled", { cancelAsked: true }, idle, "endCanceled"],
   [
@@ -55,7 +72,7 @@ const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, 
   ],
   [
     "a leftover of another node is left alone",
-    { phase: "InProgress", mine: false },
+    { phase: "InProgress", standing: { is: "elsewhere" } },
     { ...idle, leftover: true },
     "nothing",
   ],
@@ -67,7 +84,7 @@ const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, 
   ],
   [
     "an ended one of another node keeps its finalizer",
-    { phase: "Completed", finalizer: true, mine: false },
+    { phase: "Completed", finalizer: true, standing: { is: "elsewhere" } },
     idle,
     "nothing",
   ],
@@ -91,6 +108,46 @@ const table: readonly (readonly [string, Partial<Movement> | "gone", Situation, 
     "nothing",
   ],
   ["a deleted object that never ran is nothing", "gone", idle, "nothing"],
+  ["a new object whose pod is not ready waits", { standing: { is: "waiting" } }, idle, "nothing"],
+  ["a new object whose pod has no node waits", { standing: { is: "nobodys" } }, idle, "nothing"],
+  ["a new object whose pod is lost fails", { standing: lost }, idle, "fail"],
+  [
+    "a new, lost object that is deleted is left alone",
+    { standing: lost, deleting: true },
+    idle,
+    "nothing",
+  ],
+  [
+    "a new object that waits for its pod can be canceled",
+    { standing: { is: "waiting" }, cancelAsked: true },
+    idle,
+    "endCanceled",
+  ],
+  [
+    "a new object that is no node's can be canceled by any",
+    { standing: { is: "nobodys" }, cancelAsked: true },
+    idle,
+    "endCanceled",
+  ],
+  ["a running one whose pod is lost is abandoned", { standing: lost }, moving, "abandon"],
+  [
+    "a leftover whose pod is lost fails for that reason",
+    { phase: "InProgress", standing: lost },
+    leftover,
+    "fail",
+  ],
+  [
+    "a leftover whose pod has no node is left alone",
+    { phase: "InProgress", standing: { is: "nobodys" } },
+    leftover,
+    "nothing",
+  ],
+  [
+    "a leftover whose pod still waits is given up",
+    { phase: "InProgress", standing: { is: "waiting" } },
+    leftover,
+    "giveUp",
+  ],
 ];
 
 for (const [sentence, change, situation, expected] of table) {

@@ -13,6 +13,8 @@ import type { KubeClient } from "../kube/client.ts";
 import { listPages } from "../kube/pages.ts";
 import type { MovementKind, Opened } from "./kind.ts";
 import { kopiaSource, parentOf, sourceAnnotation } from "./kopia_source.ts";
+import { trimMovable } from "./trim.ts";
+import { parallelFiles, requireKopia } from "./uploader.ts";
 
 export interface PodVolumeBackupOptions {
   readonly client: KubeClient;
@@ -30,29 +32,11 @@ export function podVolumeBackupKind(
   return {
     resource: podVolumeBackups,
     finalizer: finalizers.podVolume,
+    again: "back up again",
     isMine: ({ spec }, node) => spec?.node === node,
-    trim,
+    trim: trimMovable,
     open: (backup, signal) => open(options, backup, signal),
   };
-}
-
-/** Without the fields that no step reads; the bookkeeping of field owners is most of an object. */
-function trim({ metadata, spec, status }: PodVolumeBackup): PodVolumeBackup {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { deletionTimestamp, labels, annotations, finalizers } = metadata;
-  const kept = { name, namespace, uid, resourceVersion, creationTimestamp };
-  const optional = { deletionTimestamp, labels, annotations, finalizers };
-  return {
-    metadata: present({ ...kept, ...optional }),
-    spec,
-    ...(status?.phase !== undefined && { status: { phase: status.phase } }),
-  };
-}
-
-/** The members that are not undefined. */
-function present<T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(record).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 async function open(
@@ -61,8 +45,12 @@ async function open(
   signal: AbortSignal,
 ): Promise<Opened> {
   const { client, hostPods, repositories } = options;
-  const spec = requireKopia(backup);
-  const parallel = parallelFiles(spec);
+  const { spec } = backup;
+  requireKopia(spec);
+  const parallel = parallelFiles(spec, {
+    setting: "ParallelFilesUpload",
+    advice: "correct uploaderConfig.parallelFilesUpload of the Backup",
+  });
   const [pod, parent] = await Promise.all([
     runningPod(options, spec, signal),
     findParent(client, backup, signal),
@@ -93,27 +81,6 @@ async function open(
     discard: (snapshotID, signal) => deleteSnapshot(session, snapshotID, signal),
     [Symbol.asyncDispose]: () => dataPath[Symbol.asyncDispose](), // the session's as well
   };
-}
-
-function requireKopia({ spec }: PodVolumeBackup): Spec {
-  if (spec?.uploaderType === "kopia") return spec;
-  throw new MovementError(
-    "UploaderUnsupported",
-    `The uploader "${spec?.uploaderType || "restic"}" is not supported; ` +
-      "configure Velero with --uploader-type=kopia",
-  );
-}
-
-/** Velero's setting, a positive whole number; absent or 0 leaves it to kopia: the number of CPUs. */
-function parallelFiles({ uploaderSettings }: Spec): number | undefined {
-  const text = uploaderSettings?.ParallelFilesUpload;
-  if (text === undefined || text === "" || text === "0") return undefined;
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new MovementError(
-    "UploaderSettingInvalid",
-    `The uploader setting ParallelFilesUpload ${JSON.stringify(text)} is not a whole number; ` +
-      "correct uploaderConfig.parallelFilesUpload of the Backup",
-  );
 }
 
 /** The pod of the object, which must be the very one and running on this node. */

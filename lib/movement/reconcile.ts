@@ -1,20 +1,17 @@
 /** One pass over one object: look, decide, do one step. */
 import { labels } from "../api/names.ts";
 import type { Outcome, Reconcile } from "../kube/controller.ts";
-import type { ObjectKey } from "../kube/object.ts";
-import type { Capabilities } from "./capabilities.ts";
+import { keyOf, type ObjectKey } from "../kube/object.ts";
 import type { Movable, MovementKind } from "./kind.ts";
-import { type Movement, nextStep, type Step } from "./lifecycle.ts";
+import { isFinal, type Movement, nextStep, type Standing, type Step } from "./lifecycle.ts";
 import type { End } from "./run.ts";
 import { start, type StartContext } from "./start.ts";
 import { type Change, heldOf, holderAnnotation } from "./status.ts";
 import { formatTime, messageWith } from "./text.ts";
 
 export interface ReconcileContext<T extends Movable> extends StartContext<T> {
-  readonly node: string;
   /** Stands in the objects that this process has claimed. */
   readonly holder: string;
-  readonly capabilities: Capabilities;
   /** The object with this uid stood unfinished in the first list. */
   readonly isLeftover: (uid: string) => boolean;
 }
@@ -26,7 +23,9 @@ export function movementReconciler<T extends Movable>(context: ReconcileContext<
   return async (key, signal) => {
     const object = read(key);
     const running = runs.byKey.get(key);
-    const step = nextStep(object && movementOf(context, object), {
+    if (object === undefined) context.kind.standings?.forget(key);
+    const standing = object && await standingOf(context, object, signal);
+    const step = nextStep(object && standing && movementOf(context, object, standing), {
       ...(running && { running }),
       leftover: object !== undefined && context.isLeftover(object.metadata.uid ?? ""),
       claimedHere: object !== undefined && isClaimedHere(context, object),
@@ -34,11 +33,28 @@ export function movementReconciler<T extends Movable>(context: ReconcileContext<
     });
     if (step.do !== "start") slots.forget(key);
     if (step.do === "stop") running?.stop("ObjectDeleted");
+    else if (step.do === "abandon") running?.stop(step.loss);
     else if (step.do !== "nothing" && object !== undefined) {
       await perform(context, step, { key, object, signal });
     }
-    return wait;
+    return step.do === "nothing" && standing && "againMs" in standing
+      ? { then: "again", afterMs: standing.againMs ?? 0 }
+      : wait;
   };
+}
+
+/** Asked only where it matters: what others have in hand is theirs. */
+async function standingOf<T extends Movable>(
+  { kind: { standings }, runs, isLeftover }: ReconcileContext<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<Standing> {
+  if (standings === undefined) return { is: "ready" };
+  const phase = object.status?.phase ?? "New";
+  if (phase === "New") return await standings.of(object, "new", signal);
+  if (isFinal(phase)) return await standings.of(object, "ended", signal);
+  const isHere = runs.byKey.has(keyOf(object)) || isLeftover(object.metadata.uid ?? "");
+  return isHere ? await standings.of(object, "begun", signal) : { is: "waiting" };
 }
 
 function isClaimedHere<T extends Movable>(
@@ -56,7 +72,7 @@ interface Pass<T extends Movable> {
 
 function perform<T extends Movable>(
   context: ReconcileContext<T>,
-  step: Exclude<Step, { readonly do: "nothing" | "stop" }>,
+  step: Exclude<Step, { readonly do: "nothing" | "stop" | "abandon" }>,
   pass: Pass<T>,
 ): Promise<void> {
   switch (step.do) {
@@ -69,16 +85,18 @@ function perform<T extends Movable>(
     case "endCanceled":
       return endUnmoved(context, pass, {
         phase: "Canceled",
-        reason: step.why,
+        reason: "Canceled",
         message: "The movement was canceled before it began",
       });
     case "giveUp":
       return endUnmoved(context, pass, {
         phase: "Failed",
-        reason: step.why,
+        reason: "AgentRestarted",
         message: `The agent of node "${context.node}" was restarted while it was ` +
-          `${pass.object.status?.phase}; its data is not complete, so back up again`,
+          `${pass.object.status?.phase}; its data is not complete, so ${context.kind.again}`,
       });
+    case "fail":
+      return endUnmoved(context, pass, { phase: "Failed", ...step.loss });
     default:
       return step satisfies never;
   }
@@ -138,15 +156,16 @@ function withoutTraces<T extends Movable>(
 }
 
 function movementOf<T extends Movable>(
-  { kind, node }: ReconcileContext<T>,
+  { kind }: ReconcileContext<T>,
   object: T,
+  standing: Standing,
 ): Movement {
   return {
     uid: object.metadata.uid ?? "",
     phase: object.status?.phase ?? "New",
     cancelAsked: object.spec?.cancel === true,
     deleting: object.metadata.deletionTimestamp !== undefined,
-    mine: kind.isMine(object, node),
+    standing,
     finalizer: object.metadata.finalizers?.includes(kind.finalizer) ?? false,
   };
 }

@@ -6,6 +6,7 @@ import type { Reason } from "../base/reason.ts";
 import type { DataPathEvent } from "../datapath/data_path.ts";
 import { ApiError } from "../kube/api_error.ts";
 import type { Movable, MovementKind, Opened } from "./kind.ts";
+import type { Loss } from "./lifecycle.ts";
 import { type ProgressReporter, progressReporter } from "./progress.ts";
 import type { Change, Held, StatusWriter } from "./status.ts";
 import { formatTime, messageWith } from "./text.ts";
@@ -16,8 +17,8 @@ export type End =
   | { readonly phase: "Failed" | "Canceled"; readonly reason: Reason; readonly message: string }
   | { readonly phase: "dropped" };
 
-/** Why a movement under way is ended early. */
-export type StopWhy = "Canceled" | "NodeShutdown" | "ObjectDeleted";
+/** Why a movement under way is ended early; a loss says it in its own words. */
+export type StopWhy = "Canceled" | "NodeShutdown" | "ObjectDeleted" | Loss;
 
 export interface RunContext<T extends Movable> {
   readonly kind: MovementKind<T>;
@@ -72,7 +73,8 @@ export function startRun<T extends Movable>(
     stop(reason) {
       if (why !== undefined) return;
       why = reason;
-      early.abort(new DOMException(`the movement is stopped: ${reason}`, "AbortError"));
+      const code = typeof reason === "string" ? reason : reason.reason;
+      early.abort(new DOMException(`the movement is stopped: ${code}`, "AbortError"));
     },
     ended: move(),
   };
@@ -153,7 +155,7 @@ async function conclude<T extends Movable>(
   { held, ...ended }: Claimed<T> & Ended,
   signal: AbortSignal,
 ): Promise<End> {
-  const end = endOf(ended);
+  const end = endOf(ended, context.kind.again);
   const written = end.phase === "dropped"
     ? "overtaken"
     : await context.status.finish(held, changeOf(context, end, ended), signal);
@@ -177,10 +179,10 @@ function savedSnapshot(last: Last): string | undefined {
 }
 
 /** What completed in spite of a stop is complete, unless nobody is left to tell. */
-function endOf({ last, why }: Ended): End {
+function endOf({ last, why }: Ended, again: string): End {
   if (why === "ObjectDeleted") return { phase: "dropped" };
   if (last.type === "completed") return { phase: "Completed", sizeBytes: last.result.sizeBytes };
-  if (why !== undefined) return endOfStop(why);
+  if (why !== undefined) return endOfStop(why, again);
   if (last.type === "failed") {
     return { phase: "Failed", reason: last.reason, message: last.message };
   }
@@ -188,11 +190,12 @@ function endOf({ last, why }: Ended): End {
     phase: "Failed",
     reason: "KopiaKilled",
     message: "The uploader was interrupted by a signal that did not come from the agent; " +
-      "look for what stopped it on the node, then back up again",
+      `look for what stopped it on the node, then ${again}`,
   };
 }
 
-function endOfStop(why: Exclude<StopWhy, "ObjectDeleted">): End {
+function endOfStop(why: Exclude<StopWhy, "ObjectDeleted">, again: string): End {
+  if (typeof why !== "string") return { phase: "Failed", ...why };
   switch (why) {
     case "Canceled":
       return { phase: "Canceled", reason: why, message: "The movement was canceled on request" };
@@ -201,7 +204,7 @@ function endOfStop(why: Exclude<StopWhy, "ObjectDeleted">): End {
         phase: "Failed",
         reason: why,
         message: "The agent was told to stop and the movement did not end within --grace; " +
-          "it starts anew with the next backup",
+          `wait until the agent runs again, then ${again}`,
       };
     default:
       return why satisfies never;

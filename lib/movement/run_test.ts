@@ -100,6 +100,7 @@ function play({ events = [], refusal, answer = "written", kept }: Play): Played 
     kind: {
       resource: podVolumeBackups,
       finalizer: "f",
+      again: "do it again",
       isMine: () => true,
       trim: (object) => object,
       async open(_, signal) {
@@ -199,6 +200,14 @@ Deno.test("a stop because the agent ends is Failed with that reason", async () =
   one.run.stop("NodeShutdown");
   await one.run.ended;
   assert.match(String(statusOf(one).message), /^NodeShutdown: /);
+});
+
+Deno.test("a stop because the pod is lost is Failed in the words of the loss", async () => {
+  const one = play({ events: ["cancel"] });
+  one.run.stop({ reason: "PodGone", message: "the pod is gone" });
+  await one.run.ended;
+  assert.equal(statusOf(one).phase, "Failed");
+  assert.equal(statusOf(one).message, "PodGone: the pod is gone");
 });
 
 Deno.test("a movement that completes in spite of a cancel is Completed", async () => {

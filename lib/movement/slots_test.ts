@@ -1,12 +1,53 @@
 import assert from "node:assert/strict";
 import type { ObjectKey } from "../kube/object.ts";
-import { type Slot, slotPool } from "./slots.ts";
+import { type Slot, type SlotLine, type SlotOptions, type SlotPool, slotPool } from "./slots.ts";
 
 const key = (text: string) => text as ObjectKey;
 
+interface OneLine extends SlotOptions {
+  readonly wake: (key: ObjectKey) => void;
+}
+
+/** A pool with one line, as one. */
+function lineOf({ wake, ...options }: OneLine): SlotLine & Omit<SlotPool, "line"> {
+  const pool = slotPool(options);
+  const line = pool.line(wake);
+  return Object.assign(Object.create(pool) as Omit<SlotPool, "line">, line);
+}
+
+Deno.test("the lines of two kinds share the slots in order of creation, with equal names too", () => {
+  const pool = slotPool({ limit: 1 });
+  const woken: string[] = [];
+  const backups = pool.line((key) => woken.push(`backup ${key}`));
+  const restores = pool.line((key) => woken.push(`restore ${key}`));
+  const running = backups.take(key("running"), 0);
+  assert.equal(backups.take(key("same"), 2_000), undefined);
+  assert.equal(restores.take(key("same"), 1_000), undefined);
+  running?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["restore same"]);
+  assert.equal(backups.take(key("same"), 2_000), undefined);
+  restores.take(key("same"), 1_000)?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["restore same", "backup same"]);
+  assert.ok(backups.take(key("same"), 2_000));
+  assert.equal(pool.waiting, 0);
+});
+
+Deno.test("a key that one kind gives up keeps its place with the other", () => {
+  const pool = slotPool({ limit: 1 });
+  const woken: string[] = [];
+  const backups = pool.line((key) => woken.push(`backup ${key}`));
+  const restores = pool.line((key) => woken.push(`restore ${key}`));
+  const running = backups.take(key("running"), 0);
+  backups.take(key("same"), 0);
+  restores.take(key("same"), 0);
+  backups.forget(key("same"));
+  running?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["restore same"]);
+});
+
 Deno.test("who waits is woken in order of arrival when a slot is freed", () => {
   const woken: string[] = [];
-  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const pool = lineOf({ limit: 1, wake: (key) => woken.push(key) });
   const a = pool.take(key("a"), 0);
   assert.equal(pool.take(key("b"), 0), undefined);
   assert.equal(pool.take(key("c"), 0), undefined);
@@ -21,7 +62,7 @@ Deno.test("who waits is woken in order of arrival when a slot is freed", () => {
 });
 
 Deno.test("a newcomer does not overtake those that wait", () => {
-  const pool = slotPool({ limit: 1, wake: () => {} });
+  const pool = lineOf({ limit: 1, wake: () => {} });
   const a = pool.take(key("a"), 0);
   pool.take(key("b"), 0);
   a?.[Symbol.dispose]();
@@ -31,7 +72,7 @@ Deno.test("a newcomer does not overtake those that wait", () => {
 
 Deno.test("an older object goes before a younger one that asked earlier", () => {
   const woken: string[] = [];
-  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const pool = lineOf({ limit: 1, wake: (key) => woken.push(key) });
   const running = pool.take(key("running"), 0);
   pool.take(key("young"), 9_000);
   pool.take(key("old"), 1_000);
@@ -45,7 +86,7 @@ Deno.test("an older object goes before a younger one that asked earlier", () => 
 
 Deno.test("when the first in line gives up the next one is woken", () => {
   const woken: string[] = [];
-  const pool = slotPool({ limit: 1, wake: (key) => woken.push(key) });
+  const pool = lineOf({ limit: 1, wake: (key) => woken.push(key) });
   const a = pool.take(key("a"), 0);
   pool.take(key("b"), 0);
   pool.take(key("c"), 0);
@@ -57,7 +98,7 @@ Deno.test("when the first in line gives up the next one is woken", () => {
 });
 
 Deno.test("disposing a slot twice frees it once", () => {
-  const pool = slotPool({ limit: 2, wake: () => {} });
+  const pool = lineOf({ limit: 2, wake: () => {} });
   const a = pool.take(key("a"), 0);
   pool.take(key("b"), 0);
   a?.[Symbol.dispose]();
@@ -67,7 +108,7 @@ Deno.test("disposing a slot twice frees it once", () => {
 
 Deno.test("the longest wait is that of the first in line", () => {
   let now = 10;
-  const pool = slotPool({ limit: 1, wake: () => {}, nowMs: () => now });
+  const pool = lineOf({ limit: 1, wake: () => {}, nowMs: () => now });
   pool.take(key("a"), 0);
   assert.equal(pool.waitingSinceMs, undefined);
   pool.take(key("b"), 0);
@@ -83,7 +124,7 @@ Deno.test("any order of taking, freeing and giving up keeps the limit and starts
     const random = (below: number) => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
     const awake: ObjectKey[] = [];
     const limit = 1 + random(3);
-    const pool = slotPool({ limit, wake: (key) => awake.push(key) });
+    const pool = lineOf({ limit, wake: (key) => awake.push(key) });
     const held: Slot[] = [];
     const started: ObjectKey[] = [];
     const arrived = Array.from({ length: 20 }, (_, index) => key(`k${index}`));

@@ -1,16 +1,19 @@
 /** Taking a movement on: a slot, the claim, and then its run beside the passes. */
 import { messageOf } from "../base/error.ts";
 import type { ObjectKey } from "../kube/object.ts";
+import type { Capabilities } from "./capabilities.ts";
 import type { Movable } from "./kind.ts";
 import { type Claimed, type End, type Run, type RunContext, startRun } from "./run.ts";
-import type { SlotPool } from "./slots.ts";
+import type { SlotLine } from "./slots.ts";
 import { heldOf } from "./status.ts";
 import { formatTime } from "./text.ts";
 
 /** What metrics and events are made of. */
 export interface Observer<T extends Movable> {
-  started(object: T): void;
-  ended(object: T, end: End, options: { readonly durationMs: number }): void;
+  /** A movement has its slot; what is answered is disposed when it gives it back, in any case. */
+  started(object: T): Disposable;
+  /** `durationMs` is absent for an object that was ended without having run here. */
+  ended(object: T, end: End, options: { readonly durationMs?: number }): void;
 }
 
 /** The movements under way, and the promises of their ends. */
@@ -20,7 +23,9 @@ export interface Runs {
 }
 
 export interface StartContext<T extends Movable> extends RunContext<T> {
-  readonly slots: SlotPool;
+  readonly node: string;
+  readonly capabilities: Capabilities;
+  readonly slots: SlotLine;
   /** The object as the watch last gave it. */
   readonly read: (key: ObjectKey) => T | undefined;
   readonly runs: Runs;
@@ -39,15 +44,17 @@ export async function start<T extends Movable>(
   key: ObjectKey,
   object: T,
 ): Promise<void> {
-  const { slots, status, unanswered, log, now, kind, work } = context;
+  const { slots, status, unanswered, log, now, kind, work, node, capabilities } = context;
   using kept = new DisposableStack();
   const slot = slots.take(key, Date.parse(object.metadata.creationTimestamp ?? "") || 0);
   if (slot === undefined) {
-    log.debug("A movement waits for a slot", { key, reason: "SlotWait", waiting: slots.waiting });
+    log.debug("A movement waits for a slot", { key, reason: "SlotWait" });
     return;
   }
   kept.use(slot);
-  const change = { status: { phase: "InProgress", startTimestamp: formatTime(now()) } };
+  const startTimestamp = formatTime(now());
+  const where = capabilities.statusNode ? { node } : {};
+  const change = { status: { phase: "InProgress", startTimestamp, ...where } };
   const wanted = heldOf(object);
   unanswered.add(wanted.uid);
   // Not ended with the intake: a claim whose answer nobody reads would stay InProgress.
@@ -71,7 +78,7 @@ function follow<T extends Movable>(
   const startedMs = performance.now();
   const run = startRun(context, claimed, context.work);
   runs.byKey.set(key, run);
-  observe.started(claimed.object);
+  const started = observe.started(claimed.object);
   const end = run.ended.then((end) => {
     report(context, key, end);
     observe.ended(claimed.object, end, { durationMs: performance.now() - startedMs });
@@ -80,6 +87,7 @@ function follow<T extends Movable>(
   }).finally(() => {
     runs.byKey.delete(key);
     runs.ends.delete(end);
+    started[Symbol.dispose]();
     release[Symbol.dispose]();
     const now = read(key);
     if (now !== undefined && now.metadata.uid !== run.uid) again(key); // made anew under this name

@@ -1,7 +1,7 @@
 /** The one place that writes the status of a movement. */
 import { isConflict, isMendable, isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
-import type { Resource } from "../kube/object.ts";
+import type { ObjectMeta, Resource } from "../kube/object.ts";
 import { writeUntilDone } from "../kube/update.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Movable } from "./kind.ts";
@@ -52,6 +52,11 @@ export interface StatusOptions<T extends Movable> {
 
 /** On an object: which agent process took it. */
 export const holderAnnotation = "longshore/holder";
+
+/** The node of the agent that took an object; undefined when none of ours did. */
+export function holderNode({ annotations }: ObjectMeta): string | undefined {
+  return annotations?.[holderAnnotation]?.split("/")[0];
+}
 
 export function statusWriter<T extends Movable>(options: StatusOptions<T>): StatusWriter {
   const { client, resource, holder } = options;

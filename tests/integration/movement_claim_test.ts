@@ -10,6 +10,7 @@ import { newWatchHealth } from "../../lib/kube/watch.ts";
 import { readCapabilities } from "../../lib/movement/capabilities.ts";
 import { createMovements } from "../../lib/movement/controller.ts";
 import type { MovementKind } from "../../lib/movement/kind.ts";
+import { slotPool } from "../../lib/movement/slots.ts";
 import { startControlPlane } from "../support/control_plane.ts";
 import { installCrds } from "../support/install_crds.ts";
 import { logObjects } from "../support/object_log.ts";
@@ -21,6 +22,7 @@ const { signal: never } = new AbortController();
 const kind: MovementKind<PodVolumeBackup> = {
   resource: podVolumeBackups,
   finalizer: "none",
+  again: "do it again",
   isMine: () => true,
   trim: (object) => object,
   open: () =>
@@ -72,18 +74,19 @@ Deno.test("a claim that was carried out and never answered is taken up all the s
   await using log = logObjects(controlPlane, "velero");
   const name = "podvolumebackups.velero.io";
   const definition = await client.get(customResourceDefinitions, { name }, never);
+  const slots = slotPool({ limit: 1 });
   const movements = createMovements({
     client: losingTheFirstClaim(client),
     kind,
     namespace: "velero",
     node: "node-1",
     capabilities: readCapabilities(definition, podVolumeBackups),
-    concurrency: 1,
+    slots,
     progressIntervalMs: 1_000,
     graceMs: 0,
     holder: "here",
     health: newWatchHealth(),
-    observe: { started: () => {}, ended: () => {} },
+    observe: { started: () => ({ [Symbol.dispose]() {} }), ended: () => {} },
     log: logger("test"),
   });
   const intake = new AbortController();
@@ -95,5 +98,5 @@ Deno.test("a claim that was carried out and never answered is taken up all the s
   }
   intake.abort();
   await running;
-  assert.equal(movements.slots.used, 0);
+  assert.equal(slots.used, 0);
 });
