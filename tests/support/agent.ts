@@ -1,5 +1,13 @@
 import { sleep } from "../../lib/base/abort.ts";
-import { type Child, isAlive, isListening, isToldToEnd, moversOf, until } from "./children.ts";
+import {
+  type Child,
+  isAlive,
+  isListening,
+  isStopped,
+  isToldToEnd,
+  moversOf,
+  until,
+} from "./children.ts";
 import { kopiasUnder } from "./kopia.ts";
 import { freePorts } from "./ports.ts";
 import { type ProcessResult, startProcess } from "./process.ts";
@@ -84,7 +92,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   await child.line(/Metrics are served/, 30_000);
   const owned = stack.move();
   const output = () => child.stdout() + child.stderr();
-  const movers = () => moversOf(child.pid);
+  const movers = () => {
+    if (!isAlive(child.pid)) throw new Error(`the agent has ended:\n${output().slice(-2_000)}`);
+    return moversOf(child.pid);
+  };
   return {
     pid: child.pid,
     home,
@@ -116,6 +127,7 @@ async function freeze(movers: () => Child[]): Promise<Frozen> {
     60_000,
   );
   Deno.kill(mover.pid, "SIGSTOP");
+  await until("kopia stands still", () => isStopped(mover.pid));
   const resume = () => Deno.kill(mover.pid, "SIGCONT");
   return {
     ...mover,

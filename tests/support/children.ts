@@ -31,8 +31,17 @@ export function moversOf(pid: number): Child[] {
 }
 
 export function isAlive(pid: number): boolean {
-  const state = read(`/proc/${pid}/stat`).split(") ").at(-1)?.[0] ?? "";
-  return state !== "" && state !== "Z";
+  return !["", "Z"].includes(stateOf(pid));
+}
+
+/** Whether all threads stand still after SIGSTOP; till then, a later signal may overtake it. */
+export function isStopped(pid: number): boolean {
+  const threads = namesIn(`/proc/${pid}/task`).map((thread) => stateOf(`${pid}/task/${thread}`));
+  return threads.length > 0 && threads.every((state) => state === "T");
+}
+
+function stateOf(process: number | string): string {
+  return read(`/proc/${process}/stat`).split(") ").at(-1)?.[0] ?? "";
 }
 
 const sigterm = 14n; // the place of its bit
