@@ -3,7 +3,7 @@ import { pods } from "../api/core.ts";
 import { unanswered } from "./api_error.ts";
 import type { KubeClient, ListOptions, ListPage } from "./client.ts";
 import type { KubeObject, Resource } from "./object.ts";
-import { listAll } from "./pages.ts";
+import { listAll, listPages } from "./pages.ts";
 
 const never = new AbortController().signal;
 
@@ -42,4 +42,45 @@ Deno.test("one object that is too big by itself ends the list", async () => {
   const { client, limits } = bigObjects(3, 0);
   await rejects(listAll({ client, what: pods }, { limit: 5 }, never), { reason: "AnswerTooLarge" });
   deepEqual(limits, [5, 2, 1]);
+});
+
+/** Two pages, the second of which is held back until it is given or its call is aborted. */
+function heldPages() {
+  const second = Promise.withResolvers<ListPage<KubeObject>>();
+  const asked = { times: 0, aborted: false };
+  const client: Pick<KubeClient, "list"> = {
+    list<T extends KubeObject>(
+      _: Resource<T>,
+      { continue: from }: ListOptions,
+      signal: AbortSignal,
+    ) {
+      asked.times++;
+      const first = { items: [], resourceVersion: "1", continue: "2" };
+      if (from === undefined) return Promise.resolve(first as ListPage<T>);
+      signal.addEventListener("abort", () => {
+        asked.aborted = true;
+        second.reject(signal.reason);
+      });
+      return second.promise as Promise<ListPage<T>>;
+    },
+  };
+  return { client, asked, second };
+}
+
+Deno.test("the next page is asked for while the caller works, and given up with the list", async () => {
+  const { client, asked } = heldPages();
+  for await (const page of listPages({ client, what: pods }, {}, never)) {
+    deepEqual([page.continue, asked.times], ["2", 2]);
+    break;
+  }
+  deepEqual(asked.aborted, true);
+});
+
+Deno.test("the failure of a page that is on its way is thrown when its turn comes", async () => {
+  const { client, second } = heldPages();
+  const reader = listPages({ client, what: pods }, {}, never);
+  await reader.next();
+  second.reject(new Error("the second page"));
+  await second.promise.catch(() => {});
+  await rejects(reader.next(), /the second page/);
 });
