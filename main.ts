@@ -18,6 +18,10 @@ const commands: CommandTable = {
     summary: "how many movements a node runs at once, and why",
     load: () => import("./cmd/concurrency.ts"),
   },
+  "mark-stale": {
+    summary: "end objects that nobody will ever finish, or show them",
+    load: () => import("./cmd/mark_stale.ts"),
+  },
   completion: {
     summary: "print the completion of a shell",
     load: () => import("./cmd/completion.ts"),

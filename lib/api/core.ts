@@ -17,6 +17,8 @@ export interface PodSpec {
 export interface Container {
   readonly name: string;
   readonly image?: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
 }
 
 /** One volume; its source is the one member beside `name`. */

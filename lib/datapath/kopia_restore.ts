@@ -84,6 +84,12 @@ export function openRestore(
 /** kopia would take anything else for a path or an object, and restore what nobody asked for. */
 function requireId(snapshotID: string): void {
   if (/^[0-9a-f]{32}$/.test(snapshotID)) return;
+  if (snapshotID === "") {
+    throw new MovementError(
+      "SnapshotMissing",
+      "The object does not say which snapshot; see how its backup ended, then restore another",
+    );
+  }
   throw new MovementError(
     "SnapshotMissing",
     `The snapshot ID ${JSON.stringify(snapshotID)} is not one of kopia's (32 hex digits); ` +

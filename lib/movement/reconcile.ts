@@ -1,13 +1,13 @@
 /** One pass over one object: look, decide, do one step. */
-import { labels } from "../api/names.ts";
 import type { Outcome, Reconcile } from "../kube/controller.ts";
 import { keyOf, type ObjectKey } from "../kube/object.ts";
-import type { Movable, MovementKind } from "./kind.ts";
+import type { Movable } from "./kind.ts";
 import { isFinal, type Movement, nextStep, type Standing, type Step } from "./lifecycle.ts";
 import type { End } from "./run.ts";
 import { start, type StartContext } from "./start.ts";
-import { type Change, heldOf, holderAnnotation } from "./status.ts";
+import { heldOf, holderAnnotation } from "./status.ts";
 import { formatTime, messageWith } from "./text.ts";
+import { withoutTraces } from "./traces.ts";
 
 export interface ReconcileContext<T extends Movable> extends StartContext<T> {
   /** Stands in the objects that this process has claimed. */
@@ -122,7 +122,7 @@ async function endUnmoved<T extends Movable>(
 ): Promise<void> {
   const { phase, reason, message } = end;
   const ended = await status.claim(heldOf(object), {
-    ...withoutTraces(kind, object),
+    ...withoutTraces(kind.finalizer, object),
     status: {
       phase,
       message: messageWith(reason, message),
@@ -139,20 +139,9 @@ async function release<T extends Movable>(
   { status, log, kind }: ReconcileContext<T>,
   { key, object, signal }: Pass<T>,
 ): Promise<void> {
-  const change = { ...withoutTraces(kind, object), status: {} };
+  const change = { ...withoutTraces(kind.finalizer, object), status: {} };
   if (await status.claim(heldOf(object), change, signal) === undefined) return;
   log.info("The finalizer of an earlier agent is taken off", { key });
-}
-
-function withoutTraces<T extends Movable>(
-  { finalizer }: MovementKind<T>,
-  { metadata: { finalizers = [], labels: found = {} } }: T,
-): Pick<Change, "finalizers" | "labels"> {
-  const left = finalizers.filter((name) => name !== finalizer);
-  return {
-    ...(left.length !== finalizers.length && { finalizers: left }),
-    ...(labels.exposeOngoing in found && { labels: { [labels.exposeOngoing]: null } }),
-  };
 }
 
 function movementOf<T extends Movable>(

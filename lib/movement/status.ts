@@ -104,8 +104,13 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
   }
 }
 
-/** One guarded merge patch; through the status address as well where the CRD has one. */
-function patcher<T extends Movable>({ client, resource, capabilities }: StatusOptions<T>) {
+/**
+ * One merge patch, guarded when a resourceVersion is given; through the status address as well where
+ * the CRD has one.
+ */
+export function patcher<T extends Movable>(
+  { client, resource, capabilities }: Omit<StatusOptions<T>, "holder">,
+) {
   return async (held: Held, { status, ...edits }: Change, signal: AbortSignal): Promise<T> => {
     const { namespace, name } = held;
     const guard = held.resourceVersion === "" ? {} : { resourceVersion: held.resourceVersion };

@@ -26,7 +26,8 @@ function childrenOf(pid: number): Child[] {
  */
 export function moversOf(pid: number): Child[] {
   return childrenOf(pid).filter(({ args: [program = "", ...args] }) =>
-    !program.endsWith("setpriv") && args.includes("snapshot") && args.includes("create")
+    !program.endsWith("setpriv") && args.includes("snapshot") &&
+    ["create", "restore"].some((word) => args.includes(word))
   );
 }
 

@@ -1,38 +1,49 @@
 import { deadline, linked, orAbort, sleep } from "../../lib/base/abort.ts";
-import type { PodVolumeBackup } from "../../lib/api/pod_volume_backup.ts";
+import { type PodVolumeBackup, podVolumeBackups } from "../../lib/api/pod_volume_backup.ts";
+import type { Resource } from "../../lib/kube/object.ts";
+import type { Movable } from "../../lib/movement/kind.ts";
 import type { ControlPlane } from "./control_plane.ts";
 
 /** A version of an object, and when it was seen (`performance.now()`). */
-export interface Version {
+export interface Version<T extends Movable = PodVolumeBackup> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly object: PodVolumeBackup;
+  readonly object: T;
   readonly atMs: number;
 }
 
-/** Every version that the PodVolumeBackups of a namespace have gone through, told by a watch. */
-export interface ObjectLog extends AsyncDisposable {
-  versions(name: string): readonly Version[];
+/** Every version that the objects of a kind in a namespace have gone through, told by a watch. */
+export interface ObjectLog<T extends Movable = PodVolumeBackup> extends AsyncDisposable {
+  versions(name: string): readonly Version<T>[];
   /** The phases of an object in order, equal neighbours once; New is "". */
   phases(name: string): string[];
   /** The first version, already seen or still to come, of which the test is true. */
   until(
     name: string,
-    test: (object: PodVolumeBackup) => boolean,
+    test: (object: T) => boolean,
     limitMs?: number,
-  ): Promise<PodVolumeBackup>;
+  ): Promise<T>;
 }
 
-interface Waiter {
+interface Waiter<T> {
   readonly name: string;
-  readonly test: (object: PodVolumeBackup) => boolean;
-  readonly resolve: (object: PodVolumeBackup) => void;
+  readonly test: (object: T) => boolean;
+  readonly resolve: (object: T) => void;
 }
 
+/** Of PodVolumeBackups. */
 export function logObjects(controlPlane: ControlPlane, namespace: string): ObjectLog {
-  const seen = new Map<string, Version[]>();
-  const waiters = new Set<Waiter>();
+  return logObjectsOf(podVolumeBackups, controlPlane, namespace);
+}
+
+export function logObjectsOf<T extends Movable>(
+  { plural }: Resource<T>,
+  controlPlane: ControlPlane,
+  namespace: string,
+): ObjectLog<T> {
+  const seen = new Map<string, Version<T>[]>();
+  const waiters = new Set<Waiter<T>>();
   const end = linked(new AbortController().signal);
-  const note = (version: Version) => {
+  const note = (version: Version<T>) => {
     const { name, resourceVersion } = version.object.metadata;
     const versions = seen.get(name) ?? [];
     if (versions.at(-1)?.object.metadata.resourceVersion === resourceVersion) return;
@@ -43,7 +54,7 @@ export function logObjects(controlPlane: ControlPlane, namespace: string): Objec
       waiter.resolve(version.object);
     }
   };
-  const following = follow(controlPlane, { namespace, note }, end.signal);
+  const following = follow<T>(controlPlane, { namespace, plural, note }, end.signal);
   return {
     versions: (name) => seen.get(name) ?? [],
     phases: (name) =>
@@ -52,7 +63,7 @@ export function logObjects(controlPlane: ControlPlane, namespace: string): Objec
     async until(name, test, limitMs = 60_000) {
       const known = seen.get(name)?.find(({ object }) => test(object));
       if (known !== undefined) return known.object;
-      const { promise, resolve } = Promise.withResolvers<PodVolumeBackup>();
+      const { promise, resolve } = Promise.withResolvers<T>();
       waiters.add({ name, test, resolve });
       using limit = deadline(end.signal, limitMs, `Waiting for "${name}"`);
       return await orAbort(promise, limit.signal).catch((cause) => {
@@ -67,22 +78,27 @@ export function logObjects(controlPlane: ControlPlane, namespace: string): Objec
   };
 }
 
-interface Following {
+interface Following<T extends Movable> {
   readonly namespace: string;
-  readonly note: (version: Version) => void;
+  readonly plural: string;
+  readonly note: (version: Version<T>) => void;
 }
 
 /** Survives an API server that is away. */
-async function follow(
+async function follow<T extends Movable>(
   controlPlane: ControlPlane,
-  { namespace, note }: Following,
+  { namespace, plural, note }: Following<T>,
   signal: AbortSignal,
 ) {
   let resourceVersion = "";
   while (!signal.aborted) {
     try {
       for await (
-        const { type, object } of watch(controlPlane, { namespace, resourceVersion }, signal)
+        const { type, object } of watch<T>(
+          controlPlane,
+          { namespace, plural, resourceVersion },
+          signal,
+        )
       ) {
         resourceVersion = type === "ERROR" ? "" : object.metadata.resourceVersion ?? "";
         if (type === "ERROR") break;
@@ -95,16 +111,22 @@ async function follow(
   }
 }
 
-interface WatchLine {
+interface WatchLine<T extends Movable> {
   readonly type: Version["type"] | "BOOKMARK" | "ERROR";
-  readonly object: PodVolumeBackup;
+  readonly object: T;
 }
 
-async function* watch(
+interface Where {
+  readonly namespace: string;
+  readonly plural: string;
+  readonly resourceVersion: string;
+}
+
+async function* watch<T extends Movable>(
   { server, caFile, adminCert, adminKey }: ControlPlane,
-  { namespace, resourceVersion }: { readonly namespace: string; readonly resourceVersion: string },
+  { namespace, plural, resourceVersion }: Where,
   signal: AbortSignal,
-): AsyncGenerator<WatchLine> {
+): AsyncGenerator<WatchLine<T>> {
   using client = Deno.createHttpClient({
     caCerts: [await Deno.readTextFile(caFile)],
     cert: await Deno.readTextFile(adminCert),
@@ -112,7 +134,7 @@ async function* watch(
     http2: false,
   });
   const query = `watch=1&resourceVersion=${resourceVersion}`;
-  const path = `/apis/velero.io/v1/namespaces/${namespace}/podvolumebackups?${query}`;
+  const path = `/apis/velero.io/v1/namespaces/${namespace}/${plural}?${query}`;
   const { body } = await fetch(`${server}${path}`, { client, signal });
   if (body === null) return;
   const reader = body.getReader();

@@ -1,9 +1,15 @@
 /** Builders: each gives an object that works; a test changes what it is about. */
 import type { BackupRepository } from "../../lib/api/backup_repository.ts";
 import type { BackupStorageLocation } from "../../lib/api/backup_storage_location.ts";
-import type { Pod, Secret } from "../../lib/api/core.ts";
-import { annotations, labels, repositoryPassword } from "../../lib/api/names.ts";
+import type { ContainerStatus, Pod, Secret } from "../../lib/api/core.ts";
+import {
+  annotations,
+  labels,
+  repositoryPassword,
+  restoreWaitContainer,
+} from "../../lib/api/names.ts";
 import type { PodVolumeBackup } from "../../lib/api/pod_volume_backup.ts";
+import type { PodVolumeRestore } from "../../lib/api/pod_volume_restore.ts";
 import type { KubeObject, ObjectMeta } from "../../lib/kube/object.ts";
 
 /** `spec` and `metadata` are laid over the builder's, field by field; `status` is taken as it is. */
@@ -13,6 +19,7 @@ export type Change<T extends KubeObject> =
   & (T extends { readonly status?: infer S } ? { readonly status?: S } : unknown);
 
 export const backupUid = "0b5c3d9e-6f0a-4a55-9d5e-2f6f4c1f7a10";
+export const restoreUid = "3f9f2f0a-2a3c-4c9d-9a64-5f2b7a0c1d22";
 export const podUid = "7c1d2a34-58a6-4f0e-8f7e-0d8a4d5f6b21";
 export const password = "a password of the tests";
 
@@ -64,6 +71,67 @@ export function podVolumeBackup(change: Change<PodVolumeBackup> = {}): PodVolume
     },
     ...(status === undefined ? {} : { status }),
   };
+}
+
+/** A new PodVolumeRestore into volume `data` of pod `app/web`, as a Velero server makes it. */
+export function podVolumeRestore(change: Change<PodVolumeRestore> = {}): PodVolumeRestore {
+  const { spec, status, ...metadata } = change;
+  const pod = spec?.pod ?? { kind: "Pod", namespace: "app", name: "web", uid: podUid };
+  return {
+    apiVersion: "velero.io/v1",
+    kind: "PodVolumeRestore",
+    metadata: {
+      name: "again-1",
+      namespace: "velero",
+      labels: {
+        [labels.restoreName]: "again",
+        [labels.restoreUid]: restoreUid,
+        [labels.podUid]: pod.uid ?? "",
+      },
+      ownerReferences: [{
+        apiVersion: "velero.io/v1",
+        kind: "Restore",
+        name: "again",
+        uid: restoreUid,
+        controller: true,
+      }],
+      ...metadata,
+    },
+    spec: {
+      volume: "data",
+      backupStorageLocation: "default",
+      repoIdentifier: "",
+      snapshotID: "0".repeat(32),
+      sourceNamespace: "app",
+      uploaderType: "kopia",
+      ...spec,
+      pod,
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** What a pod is like whose init container holds it back until its volumes are filled. */
+export function waitingForRestore(
+  { before = [] }: { readonly before?: readonly string[] } = {},
+): Change<Pod> & { readonly spec: Partial<Pod["spec"]> } {
+  const names = [...before, restoreWaitContainer];
+  return {
+    spec: {
+      initContainers: names.map((name) => ({ name, image: "example.invalid/helper:1" })),
+    },
+    status: {
+      phase: "Pending",
+      initContainerStatuses: [containerRunning(restoreWaitContainer)],
+    },
+  };
+}
+
+/** With the members that the API server insists on. */
+export function containerRunning(name: string): ContainerStatus {
+  const image = "example.invalid/helper:1";
+  const status = { image, imageID: "", ready: false, restartCount: 0 };
+  return { name, state: { running: { startedAt: "2026-01-01T00:00:00Z" } }, ...status };
 }
 
 /** What a Velero server adds to the PodVolumeBackup of a claim's volume. */
