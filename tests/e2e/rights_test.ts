@@ -22,11 +22,16 @@ const mayRead = (group: string, ...resources: string[]): Rule => ({
 const rules = {
   crds: mayRead("apiextensions.k8s.io", "customresourcedefinitions"),
   backups: mayRead("velero.io", "podvolumebackups"),
-  writes: { apiGroups: ["velero.io"], resources: ["podvolumebackups"], verbs: ["patch"] },
+  restores: mayRead("velero.io", "podvolumerestores"),
+  writes: {
+    apiGroups: ["velero.io"],
+    resources: ["podvolumebackups", "podvolumerestores"],
+    verbs: ["patch"],
+  },
   repositories: mayRead("velero.io", "backuprepositories", "backupstoragelocations"),
   secrets: { apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
   pods: { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
-  nodePods: { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+  nodePods: { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
   events: { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
 } as const satisfies Readonly<Record<string, Rule>>;
 

@@ -5,14 +5,17 @@ import type {
 
 const oldPhases = ["New", "InProgress", "Completed", "Failed"];
 
-/** The CRDs as Velero 1.15 installs them: pod volume backups have no cancel and four phases. */
+const movements = ["podvolumebackups.velero.io", "podvolumerestores.velero.io"];
+
+/** The CRDs as Velero 1.15 installs them: pod volumes have no cancel and four phases. */
 export function asInVelero115(definition: CustomResourceDefinition): CustomResourceDefinition {
-  if (definition.metadata.name !== "podvolumebackups.velero.io") return definition;
+  if (!movements.includes(definition.metadata.name)) return definition;
   const changed = structuredClone(definition);
   for (const { schema } of changed.spec.versions) {
     const fields = schema?.openAPIV3Schema?.properties as Fields;
-    const { cancel: _, ...spec } = fields.spec.properties;
-    const { acceptedTimestamp: _1, incrementalBytes: _2, ...status } = fields.status.properties;
+    const { cancel: _, snapshotSize: _0, ...spec } = fields.spec.properties;
+    const { acceptedTimestamp: _1, incrementalBytes: _2, node: _3, ...status } =
+      fields.status.properties;
     Object.assign(fields.spec, { properties: spec });
     Object.assign(fields.status, {
       properties: { ...status, phase: { type: "string", enum: oldPhases } },
