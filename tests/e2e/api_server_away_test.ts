@@ -35,11 +35,12 @@ async function away(t: Deno.TestContext) {
       await using ending = await stage.agent({ node: "node-2", flags: ["--grace", "20s"] });
       const pod = await stage.pod({ spec: { nodeName: "node-2", containers } });
       await randomFile(`${pod.volume}/random`, 20);
+      const freezing = Promise.all([agent.freeze(), ending.freeze()]);
       const names = [
         await stage.backup(large),
         await stage.backup(pod, { spec: { node: "node-2" } }),
       ];
-      const frozen = [await agent.freeze(), await ending.freeze()];
+      const frozen = await freezing;
       await controlPlane.killApiServer();
       ending.kill("SIGTERM");
       for (const { resume, pid } of frozen) {
@@ -53,7 +54,7 @@ async function away(t: Deno.TestContext) {
         const { status } = await stage.ended(name);
         assert.equal(status?.phase, "Completed", status?.message);
         assert((await stage.snapshots()).some(({ id }) => id === status.snapshotID));
-        assert.equal((await stage.eventsOf(name)).length, 1);
+        assert.equal((await stage.endEventsOf(name)).length, 1);
       }
       assert.equal((await ending.ended()).code, 0);
       assert.equal((await agent.stop()).code, 0);

@@ -51,7 +51,7 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     const name = await stage.backup(pod);
     await stage.ended(name);
     await agent.line(new RegExp(`is Completed.*${name}`));
-    await stage.eventsOf(name);
+    await stage.endEventsOf(name);
     assert.deepEqual(await writesAbout(folder.path, name), [
       "create events",
       "patch podvolumebackups",
@@ -213,7 +213,7 @@ async function assertConventions(
 }
 
 async function assertOneEvent(stage: Stage, name: string) {
-  const events = await stage.eventsOf(name);
+  const events = await stage.endEventsOf(name);
   const texts = events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   const { status } = await stage.ended(name);
   assert.deepEqual(texts, [`Normal Completed: Moved ${status?.progress?.bytesDone} bytes`]);

@@ -59,7 +59,7 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     assert.equal(status.node, "node-1");
     assert(status.startTimestamp && status.completionTimestamp);
     assert.deepEqual(restores.log.phases(name), ["", "InProgress", "Completed"]);
-    const [event, ...more] = await stage.eventsOf(name);
+    const [event, ...more] = await stage.endEventsOf(name);
     assert.equal(event?.reason, "Completed");
     assert.deepEqual(more, []);
   },

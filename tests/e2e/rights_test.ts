@@ -48,7 +48,7 @@ Deno.test({
       const name = await stage.backup(pod);
       const { status } = await stage.ended(name);
       assert.equal(status?.phase, "Completed", status?.message);
-      assert.equal((await stage.eventsOf(name)).length, 1);
+      assert.equal((await stage.endEventsOf(name)).length, 1);
       await agent.stop();
       assert.deepEqual(agent.log().filter(({ level }) => /warn|error/.test(level)), []);
     });

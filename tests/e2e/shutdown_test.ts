@@ -50,7 +50,7 @@ async function shutdown(t: Deno.TestContext) {
     assert.equal((await agent.ended()).code, 0);
     assert.equal((await stage.ended(running)).status?.phase, "Completed");
     assert.deepEqual(stage.log.phases(waiting), [""]);
-    assert.equal((await stage.eventsOf(running)).length, 1);
+    assert.equal((await stage.endEventsOf(running)).length, 1);
     await stage.remove(waiting);
   });
 

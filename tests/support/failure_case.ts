@@ -54,7 +54,7 @@ async function assertFails(stage: Stage, name: string, { reason, says }: Failure
     1,
     "the end was written more than once",
   );
-  const [event, ...others] = await stage.eventsOf(name);
+  const [event, ...others] = await stage.endEventsOf(name);
   assert.deepEqual(others, []);
   assert.equal(`${event?.type} ${event?.reason}`, `Warning ${reason}`);
   assertWhole(event?.message ?? "");

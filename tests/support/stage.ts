@@ -48,8 +48,8 @@ export interface Stage extends AsyncDisposable {
   backup(pod: StagePod, change?: objects.Change<PodVolumeBackup>): Promise<string>;
   /** The object in its final phase. */
   ended(name: string, limitMs?: number): Promise<PodVolumeBackup>;
-  /** The events about an object, once there are any; they follow its result. */
-  eventsOf(name: string): Promise<readonly CoreEvent[]>;
+  /** The events about an object's end, once there are any; they follow its result. */
+  endEventsOf(name: string): Promise<readonly CoreEvent[]>;
   patch(name: string, body: unknown): Promise<void>;
   remove(name: string): Promise<void>;
   /** A further location with a ready repository for namespace `app`. */
@@ -118,7 +118,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       return object.metadata.name;
     },
     ended: (name, limitMs) => log.until(name, isFinal, limitMs),
-    eventsOf: (name) => eventsOf(controlPlane, name),
+    endEventsOf: (name) => endEventsOf(controlPlane, name),
     patch: async (name, body) => void await call("PATCH", `${backups}/${name}`, body),
     remove: async (name) => void await call("DELETE", `${backups}/${name}`),
     repository: (path) =>
@@ -170,11 +170,12 @@ async function addPod(
   return { namespace, name, uid, volume };
 }
 
-async function eventsOf({ call }: ControlPlane, name: string): Promise<readonly CoreEvent[]> {
+async function endEventsOf({ call }: ControlPlane, name: string): Promise<readonly CoreEvent[]> {
   const path = `/api/v1/namespaces/velero/events?fieldSelector=involvedObject.name=${name}`;
   for (let tries = 0;; tries++) {
     const { items } = await call<{ items: CoreEvent[] }>("GET", path);
-    if (items.length > 0 || tries === 100) return items;
+    const ends = items.filter(({ reason }) => reason !== "InProgress"); // told of longer movements
+    if (ends.length > 0 || tries === 100) return ends;
     await sleep(20, new AbortController().signal);
   }
 }
