@@ -22,7 +22,7 @@ test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 	@node build/test.mjs run deno task static \
 	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
 	  -- DENO_JOBS=2 --parallel --trace-leaks tests/integration \
-	  $(addprefix -- --trace-leaks ,$(wildcard tests/e2e))
+	  $(addprefix -- DENO_JOBS=2 --parallel --trace-leaks ,$(wildcard tests/e2e))
 
 build: dist/longshore ## dist/longshore, only when sources changed
 
