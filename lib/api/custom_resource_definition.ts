@@ -17,6 +17,8 @@ export interface CustomResourceVersion {
   readonly served: boolean;
   readonly storage: boolean;
   readonly schema?: { readonly openAPIV3Schema?: OpenApiSchema };
+  /** Fields for field selectors; since Kubernetes 1.30. */
+  readonly selectableFields?: readonly { readonly jsonPath: string }[];
   /** With a `status` member the status is written through its own address. */
   readonly subresources?: { readonly status?: Readonly<Record<string, never>> };
 }

@@ -12,6 +12,8 @@ export interface Capabilities {
   readonly statusNode: boolean;
   /** The status has an address of its own; in Velero 1.15 to 1.18 it has not. */
   readonly statusSubresource: boolean;
+  /** The fields that the API server can select by, such as ".spec.node"; in stock CRDs none. */
+  readonly selectable: ReadonlySet<string>;
 }
 
 const needed = ["InProgress", "Completed", "Failed"] satisfies Phase[];
@@ -49,6 +51,7 @@ export function readCapabilities<T extends KubeObject>(
       neededForCancel.every((phase) => phases.has(phase)),
     statusNode: field(schema, "status", "node") !== undefined,
     statusSubresource: served.subresources?.status !== undefined,
+    selectable: new Set(served.selectableFields?.map(({ jsonPath }) => jsonPath)),
   };
 }
 

@@ -8,6 +8,7 @@ interface Given {
   readonly cancel?: true;
   readonly version?: string;
   readonly statusAddress?: true;
+  readonly selectable?: string;
 }
 
 const older = ["New", "InProgress", "Completed", "Failed"];
@@ -23,7 +24,7 @@ const newer = [
 ];
 
 function definition(
-  { phases, cancel, version = "v1", statusAddress }: Given,
+  { phases, cancel, version = "v1", statusAddress, selectable }: Given,
 ): CustomResourceDefinition {
   const phase = phases === undefined ? { type: "string" } : { type: "string", enum: phases };
   return {
@@ -35,6 +36,7 @@ function definition(
         name: version,
         served: true,
         storage: true,
+        ...(selectable !== undefined && { selectableFields: [{ jsonPath: selectable }] }),
         subresources: statusAddress === undefined ? {} : { status: {} },
         schema: {
           openAPIV3Schema: {
@@ -66,6 +68,13 @@ Deno.test("the CRD of Velero 1.17 and 1.18 knows cancel", () => {
 Deno.test("cancel needs the field and the phases", () => {
   assert.equal(read({ phases: newer }).cancelable, false);
   assert.equal(read({ phases: older, cancel: true }).cancelable, false);
+});
+
+Deno.test("a field that the API server can select by is noticed", () => {
+  assert.deepEqual([...read({ phases: older }).selectable], []);
+  assert.deepEqual([...read({ phases: newer, selectable: ".spec.node" }).selectable], [
+    ".spec.node",
+  ]);
 });
 
 Deno.test("a status address is noticed", () => {

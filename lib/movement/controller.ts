@@ -2,7 +2,7 @@
 import { linked, orAbort, sleep } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { runController } from "../kube/controller.ts";
+import { type Controller, runController } from "../kube/controller.ts";
 import { kubeSource } from "../kube/kube_source.ts";
 import type { ObjectKey } from "../kube/object.ts";
 import { type WorkQueue, workQueue } from "../kube/queue.ts";
@@ -100,8 +100,9 @@ async function run<T extends Movable>(
       follow(options, { store, add, leftovers }, intake),
       kind.standings?.follow(add, intake),
       runController({ queue: queues.fresh, reconcile, workers, log }, intake),
-      runController(
+      endLeftovers(
         { queue: queues.leftover, reconcile, workers: leftoverWorkers, log },
+        store,
         intake,
       ),
     ]);
@@ -110,25 +111,48 @@ async function run<T extends Movable>(
   }
 }
 
+/** After the first list: new work that it has is taken on before the API server is busy with these. */
+async function endLeftovers<T extends Movable>(
+  controller: Controller,
+  store: Store<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await store.whenSynced(signal);
+  } catch {
+    return; // told to stop
+  }
+  await runController(controller, signal);
+}
+
 interface Followed<T extends Movable> {
   readonly store: Store<T>;
   readonly add: (key: ObjectKey) => void;
   readonly leftovers: Set<string>;
 }
 
+/** Where the CRD lets the API server select by node, the objects of other nodes never come. */
+function selection<T extends Movable>(
+  { kind: { nodeField }, capabilities, node }: MovementOptions<T>,
+): { readonly fieldSelector?: string } {
+  if (nodeField === undefined || !capabilities.selectable.has(nodeField)) return {};
+  return { fieldSelector: `${nodeField.slice(1)}=${node}` };
+}
+
 /** Keeps the store as the API server says, and queues what changed; ends with the signal. */
 async function follow<T extends Movable>(
-  { client, kind, namespace, node, health, holder }: MovementOptions<T>,
+  options: MovementOptions<T>,
   { store, add, leftovers }: Followed<T>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { client, kind, namespace, node, health, holder } = options;
   /** Only that is kept for which there may still be something to do here. */
   const trim = (object: T): T | undefined => {
     const done = isFinal(object.status?.phase ?? "New") &&
       !object.metadata.finalizers?.includes(kind.finalizer);
     return kind.isMine(object, node) && !done ? kind.trim(object) : undefined;
   };
-  const source = kubeSource(client, kind.resource, { namespace, trim });
+  const source = kubeSource(client, kind.resource, { namespace, ...selection(options), trim });
   try {
     for await (const change of watchForever(source, signal, { health })) {
       if (!store.synced && isLeft(change, holder)) leftovers.add(change.object.metadata.uid ?? "");

@@ -42,6 +42,8 @@ export interface MovementKind<T extends Movable> {
   readonly again: string;
   /** What agents of Velero 1.17 and later put on the kind; we only take it off. */
   readonly finalizer: string;
+  /** The field with the name of the node, where the kind has one in its spec. */
+  readonly nodeField?: ".spec.node";
   /** False when the object itself says that it is for another node: then it is not kept. */
   isMine(object: T, node: string): boolean;
   /** Absent: what is ours may begin at once. */

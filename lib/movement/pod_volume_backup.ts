@@ -32,6 +32,7 @@ export function podVolumeBackupKind(
   return {
     resource: podVolumeBackups,
     finalizer: finalizers.podVolume,
+    nodeField: ".spec.node",
     again: "back up again",
     isMine: ({ spec }, node) => spec?.node === node,
     trim: trimMovable,

@@ -11,7 +11,9 @@ const movements = ["podvolumebackups.velero.io", "podvolumerestores.velero.io"];
 export function asInVelero115(definition: CustomResourceDefinition): CustomResourceDefinition {
   if (!movements.includes(definition.metadata.name)) return definition;
   const changed = structuredClone(definition);
-  for (const { schema } of changed.spec.versions) {
+  for (const version of changed.spec.versions) {
+    const { schema } = version;
+    delete (version as { selectableFields?: unknown }).selectableFields;
     const fields = schema?.openAPIV3Schema?.properties as Fields;
     const { cancel: _, snapshotSize: _0, ...spec } = fields.spec.properties;
     const { acceptedTimestamp: _1, incrementalBytes: _2, node: _3, ...status } =
