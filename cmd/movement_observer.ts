@@ -18,9 +18,16 @@ export interface ObserverOptions<T extends Movable> {
   readonly lastingMs: number;
 }
 
+/**
+ * What a start ends by the thousand gets no event each: they would say the same, and their writes
+ * would hold up the ends themselves.
+ */
+const mostUnmovedEvents = 50;
+
 export function movementObserver<T extends Movable>(options: ObserverOptions<T>): Observer<T> {
   const { metrics, recorder, resource, node, lastingMs } = options;
   const { kind } = resource;
+  let unmoved = 0;
   const isBackup = kind === podVolumeBackups.kind;
   return {
     started(object) {
@@ -47,7 +54,9 @@ export function movementObserver<T extends Movable>(options: ObserverOptions<T>)
         metrics.seconds.observe({ kind, result: end.phase }, seconds);
         if (isBackup) metrics.legacyLatency?.(object as Movable as PodVolumeBackup, end, seconds);
       }
-      if (end.phase !== "dropped") recorder.event(referenceTo(object, resource), textOf(end));
+      if (end.phase === "dropped") return;
+      if (durationMs === undefined && ++unmoved > mostUnmovedEvents) return;
+      recorder.event(referenceTo(object, resource), textOf(end));
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Measures the built binary against its limits, and against bare kopia in the same run.
  *
- *   make bench [ONLY=queue,claim,big,start,writes,binary] [SMALL=1]
+ *   make bench [ONLY=queue,claim,big,start,stale,writes,binary] [SMALL=1]
  *
  * SMALL=1 takes fewer and smaller loads, to try the measurements themselves. The files lie in
  * TMPDIR: 13 GB for the full size. Exit codes: 0 all limits kept, 1 one is missed or a measurement
@@ -13,12 +13,14 @@ import { measureClaim } from "./claim.ts";
 import { formatTable, isOver, type Measure } from "./measure.ts";
 import { measureQueue } from "./queue.ts";
 import { openStage, type Stage } from "./stage.ts";
+import { measureStale } from "./stale.ts";
 import { measureStart } from "./start.ts";
 import { measureWrites } from "./writes.ts";
 
 const parts: Readonly<Record<string, (stage: Stage) => Promise<Measure[]>>> = {
   binary: measureBinary,
   start: measureStart,
+  stale: measureStale,
   claim: measureClaim,
   writes: measureWrites,
   queue: measureQueue,

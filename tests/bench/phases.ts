@@ -5,7 +5,7 @@ import type { KubeClient } from "../../lib/kube/client.ts";
 import { kubeSource } from "../../lib/kube/kube_source.ts";
 import { watchForever } from "../../lib/kube/watch.ts";
 
-type Phase = "InProgress" | "Completed";
+type Phase = "InProgress" | "Completed" | "Failed";
 
 export interface Phases extends AsyncDisposable {
   /** The moment on `performance.now()`; throws when the object ended in another way. */
