@@ -58,35 +58,35 @@ interface Situation {
   readonly limit: number;
 }
 
-async function measureFirstWork(
+async function measureFirstWork(stage: Stage, situation: Situation): Promise<Measure[]> {
+  const among = `${situation.backups} backups, ${situation.pods} pods`;
+  const ours = await firstWorkAmong(stage, situation);
+  await setNodeSelectable(stage, false);
+  const stock = await firstWorkAmong(stage, { ...situation, name: `${situation.name}-stock` });
+  await setNodeSelectable(stage, true);
+  const time = { unit: "s", limit: situation.limit } as const;
+  const memory = { is: "value", unit: "MiB", limit: 110 } as const;
+  return [
+    { is: "value", ...time, name: `start: to InProgress, ${among}`, value: ours.median },
+    { is: "fact", unit: "s", name: "start: the slowest of these", value: ours.slowest },
+    { ...memory, name: `start: resident memory then, ${among}`, value: ours.residentMiB },
+    { is: "fact", unit: "s", name: "start: the same with a stock CRD", value: stock.median },
+    { is: "fact", unit: "s", name: "start: the slowest of these", value: stock.slowest },
+    { ...memory, name: "start: resident memory then, stock CRD", value: stock.residentMiB },
+  ];
+}
+
+async function firstWorkAmong(
   stage: Stage,
-  { name, backups, pods, limit }: Situation,
-): Promise<Measure[]> {
+  { name, backups, pods }: Situation,
+): Promise<FirstWork> {
   await using site = await openSite(stage, `start-${name}`);
   await site.addRepository(`app-${name}`);
   const rounds = stage.small ? 3 : 7;
-  await loadCluster(stage, { site, backups: backups - 2 * rounds, pods: pods - 1 });
+  await loadCluster(stage, { site, backups: backups - rounds, pods: pods - 1 });
   const volume = await site.addVolume(`app-${name}`, "waiting");
   await Deno.writeTextFile(`${volume.path}/file`, "a file\n");
-  const among = `${backups} backups, ${pods} pods`;
-  const ours = await firstWork(stage, { site, volume, rounds, prefix: "waiting" });
-  await setNodeSelectable(stage, false);
-  const stock = await firstWork(stage, { site, volume, rounds, prefix: "waiting-stock" });
-  await setNodeSelectable(stage, true);
-  const memory = { is: "value", unit: "MiB", limit: 110 } as const;
-  return [
-    { is: "value", name: `start: to InProgress, ${among}`, unit: "s", value: ours.median, limit },
-    { is: "fact", name: `start: the slowest of ${rounds}`, unit: "s", value: ours.slowest },
-    { ...memory, name: `start: resident memory then, ${among}`, value: ours.residentMiB },
-    {
-      is: "fact",
-      name: "start: the same, CRD without selectableFields",
-      unit: "s",
-      value: stock.median,
-    },
-    { is: "fact", name: `start: the slowest of those ${rounds}`, unit: "s", value: stock.slowest },
-    { ...memory, name: "start: resident memory then", value: stock.residentMiB },
-  ];
+  return await firstWork(stage, { site, volume, rounds });
 }
 
 interface FirstWork {
@@ -98,17 +98,16 @@ interface FirstWork {
 /** Starts the agent with one backup waiting, the last in the order of the list. */
 async function firstWork(
   stage: Stage,
-  { site, volume, rounds, prefix }: {
+  { site, volume, rounds }: {
     readonly site: Site;
     readonly volume: Volume;
     readonly rounds: number;
-    readonly prefix: string;
   },
 ): Promise<FirstWork> {
   const seconds: number[] = [];
   let resident = NaN;
   for (let round = 0; round < rounds; round++) {
-    const waiting = `${prefix}-${round}`;
+    const waiting = `waiting-${round}`;
     await site.backUp(waiting, volume);
     const started = performance.now();
     await using agent: Agent = await site.startAgent();
