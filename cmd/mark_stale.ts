@@ -50,6 +50,7 @@ export const command: Command = {
     [2, "wrong flags"],
     [3, "some could not be marked"],
     [4, "with --dry-run: something is stale"],
+    [130, "interrupted: what was marked until then stays marked"],
   ],
   examples: [
     "longshore mark-stale --all-nodes --dry-run",

@@ -11,6 +11,8 @@ import type { ServerOptions } from "./server_options.ts";
 export interface RepositoriesNeeds {
   readonly client: KubeClient;
   readonly world: World;
+  /** How many kopias may run at once. */
+  readonly concurrency: number;
 }
 
 /** Short enough that after --grace there is time to write how the movement ended. */
@@ -19,7 +21,7 @@ const kopiaGraceMs = 5_000;
 /** Makes a private folder for this process, and removes those of agents that were killed. */
 export async function openRepositories(
   { namespace, resourceTimeoutMs, kopia }: ServerOptions,
-  { client, world }: RepositoriesNeeds,
+  { client, world, concurrency }: RepositoriesNeeds,
 ): Promise<Repositories> {
   const folder = await privateFolder(world);
   const credentialsFile = world.env("AWS_SHARED_CREDENTIALS_FILE");
@@ -34,7 +36,7 @@ export async function openRepositories(
         ...(kopia !== undefined && { kopia }),
       }),
       folder,
-      environment: await kopiaEnvironment(world),
+      environment: await kopiaEnvironment(world, concurrency),
       graceMs: kopiaGraceMs,
     },
   });
@@ -52,23 +54,26 @@ const inherited = [
   ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
 ];
 
-async function kopiaEnvironment(world: World): Promise<Readonly<Record<string, string>>> {
+async function kopiaEnvironment(
+  world: World,
+  concurrency: number,
+): Promise<Readonly<Record<string, string>>> {
   const kept = Object.fromEntries(inherited.flatMap((name) => {
     const value = world.env(name);
     return value === undefined ? [] : [[name, value]];
   }));
   const limit = await readMemoryLimit();
-  return limit === undefined ? kept : { ...kept, GOMEMLIMIT: kopiaMemory(limit) };
+  return limit === undefined ? kept : { ...kept, GOMEMLIMIT: kopiaMemory(limit, concurrency) };
 }
 
 const agentBytes = 120 * 2 ** 20;
 
 /**
- * What kopia's heap may grow to in a container with a limit: Go then collects rather than being
+ * What the heap of each kopia may grow to in a container with a limit: Go then collects rather than being
  * killed, and the agent with it. The agent's own memory and a tenth for what is not heap are left out.
  */
-export function kopiaMemory(limitBytes: number): string {
-  const bytes = Math.max(limitBytes - agentBytes, limitBytes / 4) * 0.9;
+export function kopiaMemory(limitBytes: number, concurrency: number): string {
+  const bytes = Math.max(limitBytes - agentBytes, limitBytes / 4) * 0.9 / concurrency;
   return `${Math.floor(bytes / 2 ** 20)}MiB`;
 }
 

@@ -57,7 +57,9 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   const setup = await setUpNode(options, { client, metrics, log }, world.signal);
   await using _listener = listenForMetrics(metrics, options.metricsAddress);
   log.info("Metrics are served", { ...options.metricsAddress });
-  await using repositories = await openRepositories(options, { client, world });
+  await using repositories = await openRepositories(options, {
+    ...{ client, world, concurrency: setup.concurrency },
+  });
   const recorder = createRecorder(client, { component: "longshore", host: node });
   await using _recorder = recorder;
   const movements = nodeMovements({

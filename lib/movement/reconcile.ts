@@ -131,7 +131,7 @@ async function endUnmoved<T extends Movable>(
   }, signal);
   if (ended === undefined) return;
   log.info(`${kind.resource.kind} is ${phase}`, { key, reason });
-  observe.ended(object, end, { durationMs: 0 });
+  observe.ended(object, end, {});
 }
 
 /** Takes off what an agent of Velero 1.17 left, so that the object can be deleted. */
