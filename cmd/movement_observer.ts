@@ -14,8 +14,6 @@ export interface ObserverOptions<T extends Movable> {
   readonly recorder: Recorder;
   readonly resource: Resource<T>;
   readonly node: string;
-  /** A movement that lasts so long gets an event for its beginning, too. */
-  readonly lastingMs: number;
 }
 
 /**
@@ -24,23 +22,17 @@ export interface ObserverOptions<T extends Movable> {
  */
 const mostUnmovedEvents = 50;
 
+/** One event for each end: the beginning stands in the object itself, and a third write would not fit. */
 export function movementObserver<T extends Movable>(options: ObserverOptions<T>): Observer<T> {
-  const { metrics, recorder, resource, node, lastingMs } = options;
+  const { metrics, recorder, resource, node } = options;
   const { kind } = resource;
   let unmoved = 0;
   const isBackup = kind === podVolumeBackups.kind;
   return {
-    started(object) {
+    started() {
       if (isBackup) metrics.enqueued.add({ node });
-      const timer = setTimeout(() =>
-        recorder.event(referenceTo(object, resource), {
-          type: "Normal",
-          reason: "InProgress",
-          message: `Moves data on node ${node}`,
-        }), lastingMs);
       return {
         [Symbol.dispose]() {
-          clearTimeout(timer);
           if (isBackup) metrics.dequeued.add({ node });
         },
       };

@@ -79,7 +79,6 @@ function movementsOf<T extends Movable>(
     health: watchHealth(shared, resource.plural),
     observe: movementObserver({
       ...{ metrics: ofMovements, recorder, resource, node },
-      lastingMs: Math.max(progressIntervalMs, 10_000),
     }),
     log: logger("movement"),
   });

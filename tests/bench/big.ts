@@ -48,7 +48,7 @@ async function measureLoad(stage: Stage, { name, title, fill }: Load): Promise<M
   await Deno.mkdir(data);
   await fill(data);
   await runProcess("sync", []);
-  const pairs = await alternate<Run>(stage.small ? 2 : 3, {
+  const pairs = await alternate<Run>(stage.small ? 2 : 4, { // even: each side goes first as often
     ours: (round) => oursOf(stage, { site, data, namespace: `ours-${name}-${round}` }),
     peers: (round) => peersOf(stage, { site, data, namespace: `peers-${name}-${round}` }),
   });
