@@ -65,7 +65,7 @@ async function away(t: Deno.TestContext) {
   await step("for the agent alone, an object made meanwhile is done afterwards", async () => {
     const server = new URL(controlPlane.server);
     await using proxy = startProxy({ hostname: server.hostname, port: Number(server.port) });
-    const text = await Deno.readTextFile(controlPlane.kubeconfig);
+    const text = await Deno.readTextFile(stage.agentKubeconfig);
     const kubeconfig = `${stage.folder}/through-proxy`;
     await Deno.writeTextFile(kubeconfig, text.replace(server.port, `${proxy.port}`));
     await using apart = await stage.agent({ kubeconfig });

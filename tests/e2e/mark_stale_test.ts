@@ -6,6 +6,7 @@ import { agentProgram } from "../support/agent.ts";
 import { asInVelero115 } from "../support/old_crd.ts";
 import * as objects from "../support/objects.ts";
 import { type ProcessResult, runProcess } from "../support/process.ts";
+import { grant } from "../support/rights.ts";
 import { type Restores, restoresOn } from "../support/restores.ts";
 import { type Stage, startStage, velero } from "../support/stage.ts";
 import { stepsOf } from "../support/steps.ts";
@@ -335,10 +336,19 @@ async function refuseChangesOf({ controlPlane: { call } }: Stage, name: string) 
 
 async function run(stage: Stage, ...flags: string[]): Promise<ProcessResult> {
   const [program, ...args] = agentProgram();
-  const { kubeconfig } = stage.controlPlane;
+  const kubeconfig = await kubeconfigOf(stage);
   return await runProcess(program, [...args, "mark-stale", "--kubeconfig", kubeconfig, ...flags], {
     env: { NODE_NAME: "" },
   });
+}
+
+const kubeconfigs = new WeakMap<Stage, Promise<string>>();
+
+/** With the rights of manifests/mark-stale-rbac.yaml and no other. */
+function kubeconfigOf(stage: Stage): Promise<string> {
+  const made = kubeconfigs.get(stage) ?? grant(stage.controlPlane, "mark-stale-rbac.yaml");
+  kubeconfigs.set(stage, made);
+  return made;
 }
 
 async function report(stage: Stage, code: number, ...flags: string[]): Promise<StaleReport> {

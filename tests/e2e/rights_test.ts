@@ -1,39 +1,19 @@
+/** The agent with the rules of manifests/rbac.yaml, and with one of them taken away. */
 import assert from "node:assert/strict";
-import { assertWholeLog, reasonOf } from "../support/messages.ts";
+import { assertWhole, assertWholeLog, reasonOf } from "../support/messages.ts";
+import { runProcess } from "../support/process.ts";
+import { agentProgram } from "../support/agent.ts";
+import { grant, type Rule } from "../support/rights.ts";
 import { type Stage, startStage } from "../support/stage.ts";
 import { stepsOf } from "../support/steps.ts";
 import { toolsMissing } from "../support/tools.ts";
 
 const ignore = await toolsMissing("etcd", "kube-apiserver", "kopia");
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
+interface Lacking {
+  readonly resource: string;
   readonly verbs: readonly string[];
 }
-
-const mayRead = (group: string, ...resources: string[]): Rule => ({
-  apiGroups: [group],
-  resources,
-  verbs: ["get", "list", "watch"],
-});
-
-/** What the agent needs beside what a test takes from it. */
-const rules = {
-  crds: mayRead("apiextensions.k8s.io", "customresourcedefinitions"),
-  backups: mayRead("velero.io", "podvolumebackups"),
-  restores: mayRead("velero.io", "podvolumerestores"),
-  writes: {
-    apiGroups: ["velero.io"],
-    resources: ["podvolumebackups", "podvolumerestores"],
-    verbs: ["patch"],
-  },
-  repositories: mayRead("velero.io", "backuprepositories", "backupstoragelocations"),
-  secrets: { apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
-  pods: { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
-  nodePods: { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
-  events: { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-} as const satisfies Readonly<Record<string, Rule>>;
 
 Deno.test({
   ignore,
@@ -43,8 +23,8 @@ Deno.test({
     const step = stepsOf(t);
     const pod = await stage.pod();
 
-    await step("works with those that it needs", async () => {
-      await using agent = await stage.agent({ kubeconfig: await userWithout(stage) });
+    await step("works with those of the manifest, without a warning", async () => {
+      await using agent = await stage.agent();
       const name = await stage.backup(pod);
       const { status } = await stage.ended(name);
       assert.equal(status?.phase, "Completed", status?.message);
@@ -53,19 +33,22 @@ Deno.test({
       assert.deepEqual(agent.log().filter(({ level }) => /warn|error/.test(level)), []);
     });
 
-    for (const [lacking, resource] of [["pods", "pods"], ["secrets", "secrets"]] as const) {
-      await step(`without ${lacking} fails the backup and names the right`, async () => {
-        await using agent = await stage.agent({ kubeconfig: await userWithout(stage, lacking) });
+    for (const resource of ["pods", "secrets", "backupstoragelocations", "backuprepositories"]) {
+      const verb = resource === "backuprepositories" ? "list" : "get";
+      await step(`without ${resource} fails the backup and names the right`, async () => {
+        const kubeconfig = await agentWithout(stage, { resource, verbs: [verb] });
+        await using agent = await stage.agent({ kubeconfig });
         const failed = await stage.ended(await stage.backup(pod));
         assert.equal(reasonOf(failed), "KubernetesError", failed.status?.message);
-        assert.match(failed.status?.message ?? "", new RegExp(`cannot get resource "${resource}"`));
+        assert.match(failed.status?.message ?? "", missing(verb, resource));
         await agent.stop();
         assertWholeLog(agent.log());
       });
     }
 
     await step("without events completes the backup and warns once", async () => {
-      await using agent = await stage.agent({ kubeconfig: await userWithout(stage, "events") });
+      const lacking = { resource: "events", verbs: ["create", "patch"] };
+      await using agent = await stage.agent({ kubeconfig: await agentWithout(stage, lacking) });
       for (let at = 0; at < 3; at++) {
         assert.equal((await stage.ended(await stage.backup(pod))).status?.phase, "Completed");
       }
@@ -75,7 +58,8 @@ Deno.test({
     });
 
     await step("without writing takes no backup, and says so once", async () => {
-      await using agent = await stage.agent({ kubeconfig: await userWithout(stage, "writes") });
+      const lacking = { resource: "podvolumebackups", verbs: ["patch"] };
+      await using agent = await stage.agent({ kubeconfig: await agentWithout(stage, lacking) });
       const name = await stage.backup(pod);
       await agent.line(/cannot patch resource/);
       await agent.line(/failed again/);
@@ -89,11 +73,12 @@ Deno.test({
     });
 
     await step("without reading backups says so, and begins when it may", async () => {
-      const kubeconfig = await userWithout(stage, "backups");
+      const lacking = { resource: "podvolumebackups", verbs: ["get", "list", "watch"] };
+      const kubeconfig = await agentWithout(stage, lacking);
       await using agent = await stage.agent({ kubeconfig });
       await agent.line(/cannot list resource \\"podvolumebackups\\"/);
       const name = await stage.backup(pod);
-      await allow(stage, { user: "without-backups", rules: Object.values(rules), name: "late" });
+      await giveBack(stage, lacking);
       assert.equal((await stage.ended(name)).status?.phase, "Completed");
       await agent.stop();
       assertWholeLog(agent.log());
@@ -101,27 +86,96 @@ Deno.test({
   },
 });
 
-/** A kubeconfig of a user with all the rights that an agent needs but one. */
-async function userWithout(stage: Stage, lacking?: keyof typeof rules): Promise<string> {
-  const user = `without-${lacking ?? "nothing"}`;
-  const given = Object.entries(rules).filter(([name]) => name !== lacking).map(([, rule]) => rule);
-  await allow(stage, { user, rules: given, name: user });
-  return await stage.controlPlane.userKubeconfig(user, []);
+Deno.test({
+  ignore,
+  name: "a start with few rights",
+  async fn(t) {
+    await using stage = await startStage();
+    const step = stepsOf(t);
+    await stage.pod();
+
+    await step(
+      "without the pods of its node names verb, resource, scope and rule (case A11)",
+      async () => {
+        const kubeconfig = await agentWithout(stage, { resource: "pods", verbs: ["list"] });
+        const { code, stderr } = await startToEnd(stage, kubeconfig);
+        assert.equal(code, 1);
+        assertWhole(stderr);
+        assert.match(stderr, /Cannot list pods in all namespaces/);
+        assert.match(stderr, missing("list", "pods", "all namespaces with a ClusterRole"));
+      },
+    );
+
+    await step("without the definitions names the rule", async () => {
+      const lacking = { resource: "customresourcedefinitions", verbs: ["get"] };
+      const { code, stderr } = await startToEnd(stage, await agentWithout(stage, lacking));
+      assert.equal(code, 1);
+      assertWhole(stderr);
+      assert.match(stderr, missing("get", "customresourcedefinitions", "the cluster"));
+    });
+
+    await step("without a host path needs no list of pods to start (case A11)", async () => {
+      const kubeconfig = await agentWithout(stage, { resource: "pods", verbs: ["list"] });
+      await using agent = await stage.agent({ kubeconfig, hostPods: `${stage.folder}/absent` });
+      await agent.line(/host pods folder does not exist/);
+      await agent.stop();
+      assertWholeLog(agent.log());
+    });
+  },
+});
+
+function missing(verb: string, resource: string, scope = 'namespace "'): RegExp {
+  const rule = `verb \\\\*"${verb}\\\\*" on \\\\*"${resource}\\\\*" in API group .* for ${scope}`;
+  return new RegExp(`Grant the ${rule}`);
 }
 
-async function allow(
-  { controlPlane: { call } }: Stage,
-  { user, rules, name }: {
-    readonly user: string;
-    readonly rules: readonly Rule[];
-    readonly name: string;
-  },
-) {
-  const path = "/apis/rbac.authorization.k8s.io/v1";
-  await call("POST", `${path}/clusterroles`, { metadata: { name }, rules });
-  await call("POST", `${path}/clusterrolebindings`, {
-    metadata: { name },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
-    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+const lackingName = ({ resource, verbs }: Lacking) => `without-${resource}-${verbs.join("-")}`;
+const made = new WeakMap<Stage, Map<string, Promise<string>>>();
+
+/** A kubeconfig of an account with the manifest's rules but one. */
+function agentWithout(stage: Stage, lacking: Lacking): Promise<string> {
+  const known = made.get(stage) ?? new Map<string, Promise<string>>();
+  made.set(stage, known);
+  const account = lackingName(lacking);
+  const change = (rules: readonly Rule[]) => without(rules, lacking);
+  const kubeconfig = known.get(account) ??
+    grant(stage.controlPlane, "rbac.yaml", { account, change });
+  known.set(account, kubeconfig);
+  return kubeconfig;
+}
+
+function without(rules: readonly Rule[], { resource, verbs }: Lacking): Rule[] {
+  return rules.flatMap((rule) => {
+    if (!rule.resources.includes(resource)) return [rule];
+    const others = rule.resources.filter((one) => one !== resource);
+    const left = rule.verbs.filter((verb) => !verbs.includes(verb));
+    return [
+      ...(others.length > 0 ? [{ ...rule, resources: others }] : []),
+      ...(left.length > 0 ? [{ ...rule, resources: [resource], verbs: left }] : []),
+    ];
   });
+}
+
+/** In Velero's namespace. */
+async function giveBack({ controlPlane: { call } }: Stage, lacking: Lacking) {
+  const name = `${lackingName(lacking)}-after-all`;
+  const { resource, verbs } = lacking;
+  const path = "/apis/rbac.authorization.k8s.io/v1/namespaces/velero";
+  await call("POST", `${path}/roles`, {
+    metadata: { name },
+    rules: [{ apiGroups: ["velero.io"], resources: [resource], verbs }],
+  });
+  await call("POST", `${path}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", name: lackingName(lacking), namespace: "velero" }],
+  });
+}
+
+async function startToEnd(stage: Stage, kubeconfig: string) {
+  const [program, ...args] = agentProgram();
+  return await runProcess(program, [
+    ...[...args, "server", "--kubeconfig", kubeconfig, "--node-name", "node-1"],
+    ...["--host-pods", stage.hostPods, "--metrics-address", "127.0.0.1:0"],
+  ], { env: { HOME: stage.folder } });
 }

@@ -3,6 +3,7 @@ import { agentProgram } from "./agent.ts";
 import { type ControlPlane, startControlPlane } from "./control_plane.ts";
 import { installCrds } from "./install_crds.ts";
 import { type ProcessResult, type RunningProcess, runProcess, startProcess } from "./process.ts";
+import { grant } from "./rights.ts";
 import { tempFolder } from "./temp.ts";
 
 const [program, ...programArgs] = agentProgram();
@@ -46,9 +47,12 @@ export async function startNodeSite(): Promise<NodeSite> {
   for (const [name, labels] of Object.entries(nodeLabels)) {
     await call("POST", "/api/v1/nodes", { metadata: { name, labels } });
   }
+  const agentKubeconfig = await grant(controlPlane, "rbac.yaml", { namespace: "bk" });
   const full = (words: readonly string[]) => [
     ...[...programArgs, ...words],
-    ...["--kubeconfig", controlPlane.kubeconfig, "-n", "bk"],
+    // The agent has its service account, the other commands are an operator's.
+    ...["--kubeconfig", words[0] === "server" ? agentKubeconfig : controlPlane.kubeconfig],
+    ...["-n", "bk"],
   ];
   const options = { clearEnv: true, env: { HOME: home, NODE_NAME: "n1" } };
   const owned = stack.move();

@@ -11,6 +11,7 @@ import type { CoreEvent } from "../../lib/kube/events.ts";
 import { logObjects, type ObjectLog } from "./object_log.ts";
 import * as objects from "./objects.ts";
 import { runProcess } from "./process.ts";
+import { grant } from "./rights.ts";
 import { tempFolder } from "./temp.ts";
 import { tool } from "./tools.ts";
 
@@ -35,6 +36,8 @@ export interface StagePod {
  */
 export interface Stage extends AsyncDisposable {
   readonly controlPlane: ControlPlane;
+  /** File: the agent's service account, with the rights of manifests/rbac.yaml and no other. */
+  readonly agentKubeconfig: string;
   readonly folder: string;
   readonly hostPods: string;
   /** The folder that location `default` names. */
@@ -79,6 +82,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   for (const name of ["velero", "app"]) {
     await call("POST", "/api/v1/namespaces", { metadata: { name } });
   }
+  const agentKubeconfig = await grant(controlPlane, "rbac.yaml");
   await call("POST", "/api/v1/namespaces/velero/secrets", objects.repositoryPasswordSecret());
   const log = stack.use(logObjects(controlPlane, "velero"));
   const hostPods = `${folder}/pods`;
@@ -97,10 +101,11 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   let made = 0;
   const owned = stack.move();
   return {
-    ...{ controlPlane, folder, hostPods, store, kopiaProgram, log, location, kopia },
+    ...{ controlPlane, agentKubeconfig, folder, hostPods, store },
+    ...{ kopiaProgram, log, location, kopia },
     agent: (changes = {}) =>
       startAgent({
-        kubeconfig: controlPlane.kubeconfig,
+        kubeconfig: agentKubeconfig,
         hostPods,
         kopia: kopiaProgram,
         ...changes,
