@@ -8,6 +8,12 @@ sources := main.ts deno.json package.json \
   $(shell find cmd lib -name '*.ts' -not -name '*_test.ts') \
   $(addprefix build/,build.mjs node_globals.mjs fetch-denort)
 
+# Whose CRDs `make test` uses besides ours, and the tests that read and write Velero's objects.
+velero_versions := v1.15.2 v1.16.2 v1.17.2 v1.18.3
+object_tests := $(addprefix tests/e2e/,$(addsuffix _test.ts,backup cancel leftovers \
+  mark_stale_command odd_objects restore restore_end restore_failures restore_pod)) \
+  $(addprefix tests/integration/movement_,claim_test.ts status_test.ts)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test build bench ok tools clean prerequisites
 
@@ -22,7 +28,9 @@ test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 	@node build/test.mjs run deno task static \
 	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
 	  -- DENO_JOBS=2 --parallel --trace-leaks tests/integration \
-	  $(addprefix -- DENO_JOBS=2 --parallel --trace-leaks ,$(wildcard tests/e2e))
+	  $(addprefix -- DENO_JOBS=2 --parallel --trace-leaks ,$(wildcard tests/e2e)) \
+  $(foreach version,$(velero_versions), \
+    -- LONGSHORE_CRDS=$(version) DENO_JOBS=2 --parallel --trace-leaks $(object_tests))
 
 build: dist/longshore ## dist/longshore, only when sources changed
 
@@ -34,6 +42,7 @@ ok: node_modules/.installed ## the gate of a change: format, lint, types, layers
 
 tools: prerequisites ## the programs that tests run against; built once, some minutes
 	@tests/tools/tool etcd kube-apiserver kopia versitygw >/dev/null
+	@tests/tools/velero_crds $(velero_versions) >/dev/null
 
 clean: ## remove what was built here (not the cache of tools)
 	rm -rf dist coverage node_modules

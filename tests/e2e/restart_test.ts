@@ -55,21 +55,6 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     assertWholeLog(next.log());
   },
 
-  async "leaves objects that are not its own, or have ended, as they are"({ stage, home, large }) {
-    const status = { phase: "InProgress", startTimestamp: "2026-01-01T00:00:00Z" } as const;
-    const mine = await stage.backup(large, { status });
-    const canceling = await stage.backup(large, { status: { phase: "Canceling" } });
-    const others = [
-      await stage.backup(large, { spec: { node: "node-2" }, status }),
-      await stage.backup(large, { status: { phase: "Completed", snapshotID: "one" } }),
-      await stage.backup(large, { status: { phase: "Canceled" } }),
-    ];
-    await using _agent = await stage.agent({ home: home.path });
-    assert.equal(reasonOf(await stage.ended(mine)), "AgentRestarted");
-    assert.equal(reasonOf(await stage.ended(canceling)), "AgentRestarted");
-    for (const name of others) assert.equal(stage.log.versions(name).length, 1, name);
-  },
-
   async "at any moment loses no object and leaves no process"({ stage, home, large }) {
     const random = seededRandom(20_261_201);
     const small = await stage.pod();

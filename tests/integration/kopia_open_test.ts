@@ -232,7 +232,7 @@ Deno.test({
   name: "opening a repository as a BackupRepository and its location tell",
   async fn(t) {
     await using controlPlane = await startControlPlane();
-    await installCrds(controlPlane, withoutRequiredSpec);
+    await installCrds(controlPlane, { change: withoutRequiredSpec });
     const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
     await using client = createClient(connection, { userAgent: "test" });
     await client.create(namespaces, { metadata: { name: namespace } }, never);

@@ -24,7 +24,7 @@ function withStatusAddress(definition: CustomResourceDefinition): CustomResource
 Deno.test("the status of a movement", async (t) => {
   for (const statusSubresource of [false, true]) {
     await using controlPlane = await startControlPlane();
-    await installCrds(controlPlane, statusSubresource ? withStatusAddress : (same) => same);
+    await installCrds(controlPlane, statusSubresource ? { change: withStatusAddress } : {});
     const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
     await using client = createClient(connection, { userAgent: "test" });
     await client.create(namespaces, { metadata: { name: "velero" } }, signal);

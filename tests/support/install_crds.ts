@@ -2,20 +2,27 @@ import { parse } from "yaml";
 import { sleep } from "../../lib/base/abort.ts";
 import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
 import type { ControlPlane } from "./control_plane.ts";
+import { crdFolder, veleroUnderTest, type VeleroVersion } from "./velero_crds.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const establishedLimitMs = 30_000;
 
-/** Creates what manifests/crds holds, changed by `change`, and waits until objects can be made. */
+export interface CrdOptions {
+  /** Whose; the default is what `LONGSHORE_CRDS` names, else ours. */
+  readonly velero?: VeleroVersion | undefined;
+  readonly change?: (definition: CustomResourceDefinition) => CustomResourceDefinition;
+}
+
+/** Creates the CRDs and waits until objects can be made. */
 export async function installCrds(
   controlPlane: ControlPlane,
-  change: (definition: CustomResourceDefinition) => CustomResourceDefinition = (same) => same,
+  { velero = veleroUnderTest, change = (same) => same }: CrdOptions = {},
 ): Promise<void> {
-  const folder = new URL("../../manifests/crds/", import.meta.url);
+  const folder = await crdFolder(velero);
   const names: string[] = [];
   for (const entry of Deno.readDirSync(folder)) {
     if (!entry.name.endsWith(".yaml")) continue;
-    const text = await Deno.readTextFile(new URL(entry.name, folder));
+    const text = await Deno.readTextFile(`${folder}/${entry.name}`);
     const definition = change(parse(text) as CustomResourceDefinition);
     await controlPlane.call("POST", definitions, definition);
     names.push(definition.metadata.name);

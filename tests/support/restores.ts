@@ -1,8 +1,15 @@
+import assert from "node:assert/strict";
 import type { Pod } from "../../lib/api/core.ts";
 import { type PodVolumeRestore, podVolumeRestores } from "../../lib/api/pod_volume_restore.ts";
+import type { Reason } from "../../lib/base/reason.ts";
+import type { Agent } from "./agent.ts";
+import { randomFile } from "./kopia.ts";
+import { assertWhole } from "./messages.ts";
 import { logObjectsOf, type ObjectLog } from "./object_log.ts";
 import * as objects from "./objects.ts";
-import { type Stage, type StagePod, velero } from "./stage.ts";
+import { type Stage, type StagePod, startStage, velero } from "./stage.ts";
+import { stepsOf } from "./steps.ts";
+import { tempFolder } from "./temp.ts";
 
 /** What a stage needs for restores. */
 export interface Restores extends AsyncDisposable {
@@ -59,4 +66,64 @@ export function restoresOn(stage: Stage): Restores {
     removePod: async (pod) => void await call("DELETE", `${podPath(pod)}?gracePeriodSeconds=0`),
     [Symbol.asyncDispose]: () => log[Symbol.asyncDispose](),
   };
+}
+
+/** What the steps of a test about restores have in common. */
+export interface RestoreGround {
+  readonly stage: Stage;
+  readonly restores: Restores;
+  readonly agent: Agent;
+  /** Snapshots: of one file, and of what takes kopia a moment. */
+  readonly small: string;
+  readonly large: string;
+}
+
+export type RestoreSteps = Readonly<Record<string, (ground: RestoreGround) => Promise<void>>>;
+
+/** Runs the steps in order, on one cluster with one agent. */
+export async function runRestoreSteps(t: Deno.TestContext, steps: RestoreSteps): Promise<void> {
+  await using stage = await startStage();
+  await using restores = restoresOn(stage);
+  using home = tempFolder("home");
+  await using agent = await stage.agent({ home: home.path });
+  const step = stepsOf(t);
+  const [small, large] = await Promise.all([
+    backUp(stage, (volume) => Deno.writeTextFile(`${volume}/file`, "text")),
+    backUp(stage, (volume) => randomFile(`${volume}/random`, 120)),
+  ]);
+  for (const [name, run] of Object.entries(steps)) {
+    await step(name, () => run({ stage, restores, agent, small, large }));
+  }
+}
+
+/** Backs up a volume that `fill` fills, and answers the snapshot. */
+export async function backUp(
+  stage: Stage,
+  fill: (volume: string) => Promise<void>,
+): Promise<string> {
+  const pod = await stage.pod();
+  await fill(pod.volume);
+  const { status } = await stage.ended(await stage.backup(pod));
+  assert.equal(status?.phase, "Completed", status?.message);
+  return status.snapshotID ?? "";
+}
+
+export async function assertCompleted(restores: Restores, name: string): Promise<void> {
+  const { status } = await restores.ended(name);
+  assert.equal(status?.phase, "Completed", status?.message);
+}
+
+/** Fails unless the restore fails with the reason, in a whole sentence, which is answered. */
+export async function assertFailed(
+  restores: Restores,
+  name: string,
+  reason: Reason,
+): Promise<string> {
+  const { status } = await restores.ended(name);
+  const message = status?.message ?? "";
+  assert.equal(status?.phase, "Failed");
+  assert(message.startsWith(`${reason}: `), message);
+  assertWhole(message);
+  assert(status.completionTimestamp);
+  return message;
 }

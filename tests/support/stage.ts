@@ -1,11 +1,10 @@
 import { sleep } from "../../lib/base/abort.ts";
 import type { BackupStorageLocation } from "../../lib/api/backup_storage_location.ts";
-import type { CustomResourceDefinition } from "../../lib/api/custom_resource_definition.ts";
 import type { Pod } from "../../lib/api/core.ts";
 import type { PodVolumeBackup } from "../../lib/api/pod_volume_backup.ts";
 import { type Agent, type AgentOptions, startAgent } from "./agent.ts";
 import { type ControlPlane, startControlPlane } from "./control_plane.ts";
-import { installCrds } from "./install_crds.ts";
+import { type CrdOptions, installCrds } from "./install_crds.ts";
 import type { Snapshot } from "./kopia.ts";
 import type { CoreEvent } from "../../lib/kube/events.ts";
 import { logObjects, type ObjectLog } from "./object_log.ts";
@@ -18,8 +17,7 @@ import { tool } from "./tools.ts";
 export interface StageOptions {
   readonly apiServerArgs?: readonly string[];
   readonly folder?: string;
-  /** Changes the CRDs before they are installed. */
-  readonly crd?: (definition: CustomResourceDefinition) => CustomResourceDefinition;
+  readonly crds?: CrdOptions;
 }
 
 export interface StagePod {
@@ -78,7 +76,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     await startControlPlane(options.apiServerArgs ? { apiServerArgs: options.apiServerArgs } : {}),
   );
   const { call } = controlPlane;
-  await installCrds(controlPlane, options.crd);
+  await installCrds(controlPlane, options.crds);
   for (const name of ["velero", "app"]) {
     await call("POST", "/api/v1/namespaces", { metadata: { name } });
   }
