@@ -108,6 +108,7 @@ const steps: StaleSteps = {
       const group = "/apis/admissionregistration.k8s.io/v1";
       await call("DELETE", `${group}/validatingadmissionpolicybindings/hands-off`);
       await call("DELETE", `${group}/validatingadmissionpolicies/hands-off`);
+      await stage.remove(names[0] ?? "");
     }
   },
 
