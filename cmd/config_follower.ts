@@ -7,6 +7,7 @@ import { kubeSource } from "../lib/kube/kube_source.ts";
 import type { KubeObject } from "../lib/kube/object.ts";
 import { watchForever } from "../lib/kube/watch.ts";
 import { configMetrics } from "../lib/node/agent_revision.ts";
+import { addWatch, type Watches } from "./health.ts";
 import { digestOf, type LoadedConfig } from "../lib/node/config_map.ts";
 
 export interface ConfigFollowerOptions {
@@ -15,6 +16,7 @@ export interface ConfigFollowerOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly metrics: Metrics;
+  readonly watches: Watches;
   readonly log: Log;
 }
 
@@ -25,7 +27,7 @@ interface Revision extends KubeObject {
 
 /** Sets the metrics of the configuration at once; the function it answers keeps them right. */
 export function configFollower(
-  { loaded, client, namespace, metrics, log }: ConfigFollowerOptions,
+  { loaded, client, namespace, metrics, watches, log }: ConfigFollowerOptions,
 ): (signal: AbortSignal) => Promise<void> {
   const stale = configGauges(metrics, loaded);
   if (loaded === undefined) return () => Promise.resolve();
@@ -38,6 +40,7 @@ export function configFollower(
       digest: digestOf(rest),
     }),
   });
+  const health = addWatch(watches, configMaps.plural);
   let told = digest;
   const notice = (now: Revision | undefined) => {
     stale.set({}, now?.digest === digest ? 0 : 1);
@@ -53,7 +56,7 @@ export function configFollower(
   };
   return async (signal) => {
     try {
-      for await (const change of watchForever(source, signal)) {
+      for await (const change of watchForever(source, signal, { health })) {
         if (change.type === "set") notice(change.object);
         else notice(change.type === "reset" ? change.objects[0] : undefined);
       }

@@ -1,31 +1,33 @@
 import { ConfigError } from "../lib/base/error.ts";
 import type { Metrics } from "../lib/base/metrics.ts";
+import { formatChecks, liveness, readiness, type Vitals } from "./health.ts";
 import type { ListenAddress } from "./server_options.ts";
 
 export interface MetricsListener extends AsyncDisposable {
   readonly addr: Deno.NetAddr;
 }
 
+export interface Pages {
+  readonly metrics: Metrics;
+  readonly vitals: Vitals;
+}
+
 /**
- * Serves /metrics until it is disposed, which closes every connection: a client that is slow or silent
+ * Serves /metrics, /healthz and /readyz until it is disposed, which closes every connection: a client that is slow or silent
  * does not hold up the end. A taken port is a `ConfigError` at once. The one listener of the agent:
  * the original's second one on :8080 only made starts fail.
  */
 export function listenForMetrics(
-  metrics: Metrics,
+  pages: Pages,
   { hostname, port }: ListenAddress,
 ): MetricsListener {
   const open = new AbortController();
   const { signal } = open;
-  const answer = async (request: Request) => {
-    if (new URL(request.url).pathname !== "/metrics") {
-      return new Response("not found; see /metrics\n", { status: 404 });
-    }
-    const { text, contentType } = await metrics.render();
-    return new Response(text, { headers: { "content-type": contentType } });
-  };
   const listen = (hostname: string) =>
-    Deno.serve({ hostname, port, signal, onListen: () => {} }, answer);
+    Deno.serve(
+      { hostname, port, signal, onListen: () => {} },
+      ({ url }) => answer(pages, new URL(url)),
+    );
   try {
     const { addr, finished } = hostname === "" ? listenEverywhere(listen) : listen(hostname);
     return {
@@ -41,6 +43,24 @@ export function listenForMetrics(
       { cause: error },
     );
   }
+}
+
+async function answer(
+  { metrics, vitals }: Pages,
+  { pathname, searchParams }: URL,
+): Promise<Response> {
+  const judge = { "/healthz": liveness, "/readyz": readiness }[pathname];
+  if (judge !== undefined) {
+    const form = searchParams.has("verbose") ? "verbose" : "short";
+    const checks = judge(vitals, Date.now());
+    const { status, text } = formatChecks(pathname.slice(1), checks, { form });
+    return new Response(text, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
+  }
+  if (pathname !== "/metrics") {
+    return new Response("not found; see /metrics, /healthz, /readyz\n", { status: 404 });
+  }
+  const { text, contentType } = await metrics.render();
+  return new Response(text, { headers: { "content-type": contentType } });
 }
 
 /** On both families; on IPv4 alone where the node has no IPv6. */

@@ -7,7 +7,6 @@ import type { Repositories } from "../lib/datapath/repositories.ts";
 import type { KubeClient } from "../lib/kube/client.ts";
 import type { Recorder } from "../lib/kube/events.ts";
 import type { KubeObject, Resource } from "../lib/kube/object.ts";
-import { newWatchHealth, type WatchHealth } from "../lib/kube/watch.ts";
 import type { Capabilities } from "../lib/movement/capabilities.ts";
 import { createMovements, type Movements } from "../lib/movement/controller.ts";
 import type { Movable, MovementKind } from "../lib/movement/kind.ts";
@@ -15,6 +14,7 @@ import { podVolumeBackupKind } from "../lib/movement/pod_volume_backup.ts";
 import { podVolumeRestoreKind } from "../lib/movement/pod_volume_restore.ts";
 import { type SlotPool, slotPool } from "../lib/movement/slots.ts";
 import { crdName, type InstalledCrds } from "./crd_probe.ts";
+import { addWatch, type Watches } from "./health.ts";
 import { type MovementMetrics, movementMetrics } from "./movement_metrics.ts";
 import { movementObserver } from "./movement_observer.ts";
 import type { ServerOptions } from "./server_options.ts";
@@ -26,16 +26,16 @@ export interface NodeMovementsOptions {
   readonly recorder: Recorder;
   readonly repositories: Repositories;
   readonly crds: InstalledCrds;
+  readonly watches: Watches;
   /** Movements at once, at least 1. */
   readonly concurrency: number;
 }
 
-/** What all kinds have in common, and a record of the watches by what they watch. */
+/** What all kinds have in common. */
 interface Shared extends NodeMovementsOptions {
   readonly slots: SlotPool;
   readonly ofMovements: MovementMetrics;
   readonly holder: string;
-  readonly watches: Map<string, WatchHealth>;
 }
 
 export function nodeMovements(needs: NodeMovementsOptions): Pick<Movements, "run"> {
@@ -47,7 +47,6 @@ export function nodeMovements(needs: NodeMovementsOptions): Pick<Movements, "run
     slots: slotPool({ limit: concurrency }),
     ofMovements: movementMetrics(metrics, { node, namespace, kinds, legacy }),
     holder: `${node}/${crypto.randomUUID()}`,
-    watches: new Map(),
   };
   const place = { client, node, hostPods, repositories };
   const running = [movementsOf(shared, podVolumeBackupKind(place), crds.backups)];
@@ -55,7 +54,7 @@ export function nodeMovements(needs: NodeMovementsOptions): Pick<Movements, "run
   reportSkew(needs, podVolumeRestores, "skew" in restores ? restores.skew : undefined);
   if (!("skew" in restores)) {
     const log = logger("movement");
-    const health = watchHealth(shared, "pods");
+    const health = addWatch(needs.watches, "pods");
     running.push(
       movementsOf(shared, podVolumeRestoreKind({ ...place, health, log }), restores),
     );
@@ -76,18 +75,12 @@ function movementsOf<T extends Movable>(
   const { resource } = kind;
   return createMovements({
     ...{ client, kind, namespace, node, capabilities, slots, progressIntervalMs, graceMs, holder },
-    health: watchHealth(shared, resource.plural),
+    health: addWatch(shared.watches, resource.plural),
     observe: movementObserver({
       ...{ metrics: ofMovements, recorder, resource, node },
     }),
     log: logger("movement"),
   });
-}
-
-function watchHealth({ watches }: Shared, what: string): WatchHealth {
-  const health = newWatchHealth();
-  watches.set(what, health);
-  return health;
 }
 
 /** A CRD that lacks what is needed: named in the log, in an event about it, and by a metric. */

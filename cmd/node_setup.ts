@@ -11,6 +11,7 @@ import { formatFinding } from "../lib/node/finding.ts";
 import { settledHostPath } from "../lib/node/host_path_check.ts";
 import type { LoadConcurrency } from "../lib/node/node_agent_config.ts";
 import { configFollower } from "./config_follower.ts";
+import type { Watches } from "./health.ts";
 import type { ServerOptions } from "./server_options.ts";
 
 export interface NodeSetup {
@@ -23,6 +24,7 @@ export interface NodeSetup {
 export interface NodeSetupNeeds {
   readonly client: KubeClient;
   readonly metrics: Metrics;
+  readonly watches: Watches;
   readonly log: Log;
 }
 
@@ -35,13 +37,13 @@ export async function setUpNode(
   needs: NodeSetupNeeds,
   signal: AbortSignal,
 ): Promise<NodeSetup> {
-  const { client, metrics, log } = needs;
+  const { client, metrics, watches, log } = needs;
   const [loaded] = await Promise.all([
     loadConfig(options, needs, signal),
     requireHostPath(options, needs, signal),
   ]);
   const { namespace } = options;
-  const follower = configFollower({ loaded, client, namespace, metrics, log });
+  const follower = configFollower({ loaded, client, namespace, metrics, watches, log });
   const load = loaded?.config?.loadConcurrency;
   const concurrency = await ownConcurrency(load, { client, log, node: options.node }, signal);
   return { concurrency, followConfig: follower };

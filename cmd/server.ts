@@ -8,6 +8,8 @@ import { createRecorder } from "../lib/kube/events.ts";
 import type { Movements } from "../lib/movement/controller.ts";
 import type { Command, World } from "./command.ts";
 import { probeCrds } from "./crd_probe.ts";
+import type { Watches } from "./health.ts";
+import { openHeart } from "./heart.ts";
 import { listenForMetrics } from "./metrics_listener.ts";
 import { nodeMovements } from "./node_movements.ts";
 import { setUpNode } from "./node_setup.ts";
@@ -54,8 +56,11 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   const crds = await probeCrds({ connection, userAgent, log }, world.signal);
   await using client = createClient(connection, { userAgent });
   const metrics = createMetrics();
-  const setup = await setUpNode(options, { client, metrics, log }, world.signal);
-  await using _listener = listenForMetrics(metrics, options.metricsAddress);
+  const watches: Watches = new Map();
+  const setup = await setUpNode(options, { client, metrics, watches, log }, world.signal);
+  await using heart = openHeart(watches, { connection, userAgent, namespace });
+  const vitals = { watches, pulse: heart.pulse, intake: world.signal };
+  await using _listener = listenForMetrics({ metrics, vitals }, options.metricsAddress);
   log.info("Metrics are served", { ...options.metricsAddress });
   await using repositories = await openRepositories(options, {
     ...{ client, world, concurrency: setup.concurrency },
@@ -63,12 +68,13 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   const recorder = createRecorder(client, { component: "longshore", host: node });
   await using _recorder = recorder;
   const movements = nodeMovements({
-    ...{ options, client, metrics, recorder, repositories, crds },
+    ...{ options, client, metrics, recorder, repositories, crds, watches },
     concurrency: setup.concurrency,
   });
   await Promise.all([
     runUntilStopped(movements, { graceMs: options.graceMs, log }, world.signal),
     setup.followConfig(world.signal),
+    heart.beat(world.signal),
   ]);
   log.info("Longshore stops");
 }

@@ -45,13 +45,13 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
 
   async function* watchEvents<T extends KubeObject>(
     request: Request,
-    { readDeadlineMs }: WatchOptions,
+    { readDeadlineMs, opening }: WatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>> {
+    const bytes = transport.stream(request, { readDeadlineMs }, signal);
     try {
-      for await (
-        const line of lines(transport.stream(request, { readDeadlineMs }, signal), lineLimitBytes)
-      ) {
+      if (opening === "told" && !(await bytes.next()).done) yield { type: "OPENED" };
+      for await (const line of lines(bytes, lineLimitBytes)) {
         const event = parseEvent<T>(line, request);
         if (event !== undefined) yield event;
       }
@@ -59,6 +59,8 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
       if (!(error instanceof TooLargeError)) throw error;
       const detail = `an event has ${error.message}, which is not read`;
       throw unanswered(request, "AnswerTooLarge", { detail });
+    } finally {
+      await bytes.return(undefined);
     }
   }
 }

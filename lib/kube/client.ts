@@ -35,12 +35,15 @@ export interface WatchOptions extends Where {
   readonly timeoutSeconds: number;
   /** Without a byte for so long the connection counts as dead: a TimeoutError. */
   readonly readDeadlineMs: number;
+  /** The server's first answer, before any event, is told as OPENED. */
+  readonly opening?: "told";
 }
 
 /** An ERROR event of the server is thrown as `ApiError`. */
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
-  | { readonly type: "BOOKMARK"; readonly resourceVersion: string };
+  | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
+  | { readonly type: "OPENED" };
 
 export interface Patch extends ObjectName {
   /** A JSON merge patch; `metadata.resourceVersion` in it makes a conflict a 409. */

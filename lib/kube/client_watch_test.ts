@@ -42,6 +42,13 @@ Deno.test("a watch gives objects and bookmarks and ends with the stream", async 
   });
 });
 
+Deno.test("a watch tells when the server has begun to answer, where that is asked for", async () => {
+  await using server = serve(() => new Response(line("ADDED", pod)));
+  await using client = clientFor(server.url);
+  const events = client.watch(pods, { ...watching, opening: "told" }, never);
+  assert.deepEqual(await all(events), [{ type: "OPENED" }, { type: "ADDED", object: pod }]);
+});
+
 Deno.test("an ERROR event is thrown as what it says, and a watch is never repeated", async () => {
   const expired = { kind: "Status", code: 410, reason: "Expired", message: "too old" };
   await using server = serve((_, nth) =>

@@ -40,7 +40,10 @@ export interface Try {
   readonly timing: Timing;
 }
 
-/** Sends once and gives the bytes of a 2xx answer as they come; all else is thrown. */
+/**
+ * Sends once and gives the bytes of a 2xx answer as they come; all else is thrown. The first piece
+ * is empty: it says that the answer has begun, which in a quiet watch is long before its first byte.
+ */
 export type Exchange = (
   request: Request,
   how: Try,
@@ -118,6 +121,7 @@ function headersOf(
 
 async function* bytesOf(answer: WireAnswer, request: Request, dog: Watchdog) {
   if (answer.status < 200 || answer.status > 299) throw await refusal(answer, request, dog.signal);
+  yield beginning;
   if (answer.body === null) return;
   for await (const chunk of chunks(answer.body, dog.signal)) {
     dog.pause();
@@ -125,6 +129,8 @@ async function* bytesOf(answer: WireAnswer, request: Request, dog: Watchdog) {
     dog.touch();
   }
 }
+
+const beginning = new Uint8Array();
 
 const refusalLimitBytes = 1 << 20;
 

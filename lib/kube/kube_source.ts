@@ -30,7 +30,12 @@ export function kubeSource<T extends KubeObject, S extends KubeObject>(
   }
 
   async function* watch(how: SourceWatch, signal: AbortSignal): AsyncGenerator<SourceEvent<S>> {
-    for await (const event of client.watch(resource, { ...where, ...how }, signal)) {
+    const options = { ...where, ...how, opening: "told" } as const;
+    for await (const event of client.watch(resource, options, signal)) {
+      if (event.type === "OPENED") {
+        yield { type: "opened", resourceVersion: how.resourceVersion };
+        continue;
+      }
       if (event.type === "BOOKMARK") {
         yield { type: "bookmark", resourceVersion: event.resourceVersion };
         continue;

@@ -55,6 +55,7 @@ Deno.test("an object that is deleted or no longer of interest is gone, and the v
   const { source, asked, where } = playing([], [
     { type: "ADDED", object: thing("a", "10", true) },
     { type: "MODIFIED", object: thing("a", "11", false) },
+    { type: "OPENED" },
     { type: "BOOKMARK", resourceVersion: "15" },
     { type: "DELETED", object: thing("b", "16", true) },
   ]);
@@ -62,10 +63,11 @@ Deno.test("an object that is deleted or no longer of interest is gone, and the v
   deepEqual(await Array.fromAsync(source.watch(how, never)), [
     { type: "set", object: { metadata: thing("a", "10", true).metadata }, resourceVersion: "10" },
     { type: "gone", key: "s/a", resourceVersion: "11" },
+    { type: "opened", resourceVersion: "9" },
     { type: "bookmark", resourceVersion: "15" },
     { type: "gone", key: "s/b", resourceVersion: "16" },
   ]);
-  deepEqual(asked, [{ ...where, ...how }]);
+  deepEqual(asked, [{ ...where, ...how, opening: "told" }]);
 });
 
 Deno.test("a source is named for log lines by what it lists", () => {

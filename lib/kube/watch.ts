@@ -24,6 +24,8 @@ export type SourceEvent<T> =
     | { readonly type: "set"; readonly object: T }
     | { readonly type: "gone"; readonly key: ObjectKey }
     | { readonly type: "bookmark" }
+    /** The server has begun to answer; the version is the one that was asked for. */
+    | { readonly type: "opened" }
   );
 
 export interface SourceWatch {
@@ -46,8 +48,10 @@ export interface WatchHealth {
   listed: boolean;
   /** False from a failure until the next sign of life; a quiet watch gives one about every 60 s. */
   connected: boolean;
-  /** `Date.now()` at the last page or event, bookmarks included; 0 before the first. */
+  /** `Date.now()` at the last page, answer or event, bookmarks included; 0 before the first. */
   lastActivityMs: number;
+  /** `Date.now()` when the loop last did anything, failed tries included; 0 before it runs. */
+  lastTurnMs: number;
   /** Why it is not connected, in words. */
   lastError: string | undefined;
 }
@@ -71,7 +75,10 @@ export interface WatchForeverOptions {
 
 /** The record `watchForever` fills. */
 export function newWatchHealth(): WatchHealth {
-  return { listed: false, connected: false, lastActivityMs: 0, lastError: undefined };
+  return {
+    ...{ listed: false, connected: false, lastActivityMs: 0, lastTurnMs: 0 },
+    lastError: undefined,
+  };
 }
 
 /**
@@ -94,6 +101,7 @@ export async function* watchForever<T>(
   const { streak } = follower;
   while (true) {
     signal.throwIfAborted();
+    follower.health.lastTurnMs = Date.now();
     let retryAfterMs = 0;
     try {
       if (follower.resourceVersion === undefined) yield* listAll(follower);
@@ -187,6 +195,7 @@ async function* watchOnce<T>(follower: Follower<T>): AsyncGenerator<WatchChange<
   };
   for await (const event of source.watch(watch, signal)) {
     noteActivity(follower);
+    if (event.type === "opened") continue;
     streak.barren = 0;
     follower.resourceVersion = event.resourceVersion;
     if (event.type === "set") yield { type: "set", object: event.object };
@@ -197,7 +206,7 @@ async function* watchOnce<T>(follower: Follower<T>): AsyncGenerator<WatchChange<
 function noteActivity<T>(follower: Follower<T>): void {
   const { health, log, source } = follower;
   health.connected = true;
-  health.lastActivityMs = Date.now();
+  health.lastActivityMs = health.lastTurnMs = Date.now();
   health.lastError = undefined;
   if (follower.reported === undefined || !hasSettled(follower)) return;
   follower.reported = undefined;

@@ -150,7 +150,20 @@ Deno.test("each cause is logged once while it lasts, and the end of the trouble 
   deepEqual(settled.lines.map((line) => line.split(" ")[0]), ["warn", "info"]);
 });
 
+Deno.test("a stream that has been opened is a sign of life, but no event", async () => {
+  const health = newWatchHealth();
+  const opened: SourceEvent<KubeObject> = { type: "opened", resourceVersion: "1" };
+  const list: Part = { objects: [], resourceVersion: "1" };
+  const cut = apiError(503, "ServiceUnavailable");
+  const barren = Array.from({ length: 5 }, () => [opened, cut]);
+  const play = played([[list], [list]], [...barren, [opened]]);
+  await follow(play, { health, settledMs: 0 });
+  equal(health.connected, true);
+  equal(play.from.filter((from) => from === "list").length, 2, "after five without an event");
+});
+
 Deno.test("health tells a failure, and the next sign of life", async () => {
+  const before = Date.now();
   const health = newWatchHealth();
   const seen: unknown[] = [];
   const play = played([[apiError(403, "Forbidden")], [{ objects: [], resourceVersion: "1" }]], []);
@@ -159,11 +172,12 @@ Deno.test("health tells a failure, and the next sign of life", async () => {
   const watched: WatchSource<KubeObject> = {
     ...source,
     list: (signal) => {
-      seen.push({ ...health, lastError: health.lastError !== undefined });
+      const { lastTurnMs, ...rest } = health;
+      ok(lastTurnMs >= before);
+      seen.push({ ...rest, lastError: health.lastError !== undefined });
       return list(signal);
     },
   };
-  const before = Date.now();
   await follow({ ...play, source: watched }, { health });
   deepEqual(seen, [
     { listed: false, connected: false, lastActivityMs: 0, lastError: false },

@@ -162,7 +162,7 @@ export async function backUp(
     readDeadlineMs: backupLimitMs,
   }, limit.signal);
   for await (const event of events) {
-    if (event.type === "BOOKMARK") continue;
+    if (event.type === "BOOKMARK" || event.type === "OPENED") continue;
     const { status } = event.object;
     tell.detail(`${seconds(performance.now() - started).padStart(6)}  ${progressOf(status)}`);
     if (status?.phase === "Failed") throw new Error(`The backup failed: ${status.message}`);

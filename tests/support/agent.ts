@@ -45,6 +45,8 @@ export interface Agent extends AsyncDisposable {
   log(): LogLine[];
   /** The first line that matches, already written or still to come. */
   line(pattern: RegExp, limitMs?: number): Promise<string>;
+  /** What it answers at a path of its metrics address. */
+  page(path: string): Promise<{ readonly status: number; readonly text: string }>;
   /** A scrape. */
   metrics(): Promise<string>;
   /** The kopias that move data for it now. */
@@ -96,18 +98,19 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     if (!isAlive(child.pid)) throw new Error(`the agent has ended:\n${output().slice(-2_000)}`);
     return moversOf(child.pid);
   };
+  const page: Agent["page"] = async (path) => {
+    const headers = { connection: "close" };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+    return { status: answer.status, text: await answer.text() };
+  };
   return {
     pid: child.pid,
     home,
     output,
     log: () => child.stdout().split("\n").slice(0, -1).map((line) => JSON.parse(line)),
     line: child.line,
-    async metrics() {
-      const answer = await fetch(`http://127.0.0.1:${port}/metrics`, {
-        headers: { connection: "close" },
-      });
-      return await answer.text();
-    },
+    page,
+    metrics: async () => (await page("/metrics")).text,
     movers,
     freeze: () => freeze(movers),
     kill: child.kill,

@@ -66,12 +66,12 @@ function hasSignal(pid: number, mask: "ShdPnd" | "SigCgt", bit: bigint): boolean
 /** Looks every few milliseconds, for what the system tells nobody about. */
 export async function until<T>(
   what: string,
-  look: () => T | undefined | false,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
   limitMs = 20_000,
 ): Promise<T> {
   using limit = deadline(new AbortController().signal, limitMs, `Waiting until ${what}`);
   for (;;) {
-    const found = look();
+    const found = await look();
     if (found !== undefined && found !== false) return found;
     await sleep(4, limit.signal);
   }
