@@ -1,4 +1,5 @@
 /** The metrics of movements: ours with a bounded number of series, and the original's by their names. */
+import { type Reason, reasons } from "../lib/base/reason.ts";
 import type { CounterMetric, HistogramMetric, Metrics } from "../lib/base/metrics.ts";
 import type { PodVolumeBackup } from "../lib/api/pod_volume_backup.ts";
 import type { End } from "../lib/movement/run.ts";
@@ -23,6 +24,11 @@ export interface MovementMetricsOptions {
   /** Also the families of the original whose series grow with each backup. */
   readonly legacy: boolean;
 }
+
+/** Reasons of waiting, of other results, and of mark-stale. */
+const notOfFailures: ReadonlySet<Reason> = new Set(
+  ["SlotWait", "Canceled", "ObjectDeleted", "AgentGone", "NodeGone"],
+);
 
 export function movementMetrics(
   metrics: Metrics,
@@ -62,12 +68,22 @@ export function movementMetrics(
   }
   for (const kind of kinds) {
     own.bytes.add({ kind }, 0);
-    own.ended.add({ kind, result: "Completed", reason: "" }, 0);
-    own.ended.add({ kind, result: "Canceled", reason: "Canceled" }, 0);
-    own.ended.add({ kind, result: "Failed", reason: "InternalError" }, 0);
+    for (const end of ends) own.ended.add({ kind, ...end }, 0);
+    for (const result of new Set(ends.map(({ result }) => result))) {
+      own.seconds.zero({ kind, result });
+    }
   }
   return legacy ? { ...own, legacyLatency: legacyLatency(metrics, options) } : own;
 }
+
+/** Every series there will ever be: an alert on the rise of one that was absent does not fire. */
+const ends: readonly { readonly result: End["phase"]; readonly reason: string }[] = [
+  { result: "Completed", reason: "" },
+  { result: "Canceled", reason: "Canceled" satisfies Reason },
+  { result: "dropped", reason: "" },
+  ...reasons.filter((reason) => !notOfFailures.has(reason))
+    .map((reason) => ({ result: "Failed", reason }) as const),
+];
 
 /** Dashboards of the original have alerts on them; they stay 0 as long as no data mover runs here. */
 function dataMovements(metrics: Metrics): CounterMetric[] {

@@ -5,6 +5,7 @@ import { podVolumeRestores } from "../lib/api/pod_volume_restore.ts";
 import type { EventText, Recorder } from "../lib/kube/events.ts";
 import type { Resource } from "../lib/kube/object.ts";
 import type { Movable } from "../lib/movement/kind.ts";
+import type { End } from "../lib/movement/run.ts";
 import { movementMetrics } from "./movement_metrics.ts";
 import { movementObserver } from "./movement_observer.ts";
 
@@ -13,6 +14,12 @@ const object: Movable = {
   metadata: { name: "b1", namespace: "velero", uid: "u1" },
   spec: spec as object,
 };
+/** All series of a scrape, without their values. */
+function seriesOf(scrape: string): string[] {
+  return scrape.split("\n").filter((line) => !line.startsWith("#"))
+    .map((line) => line.replace(/ \S+$/, ""));
+}
+
 const completed = { phase: "Completed", sizeBytes: 50 } as const;
 
 function observed(
@@ -52,6 +59,24 @@ Deno.test("every counter stands at 0 before the first movement", async () => {
   ) assert.match(scrape, new RegExp(`^podVolume_${name}\\{node="n1"\\} 0$`, "m"));
   assert.match(scrape, /^longshore_bytes_total\{kind="PodVolumeRestore"\} 0$/m);
   assert.match(scrape, /^longshore_movements_total\{kind="PodVolumeBackup",.*\} 0$/m);
+});
+
+Deno.test("no movement adds a series, however it ends", async () => {
+  const { observer, text } = observed(podVolumeBackups);
+  const before = seriesOf(await text());
+  const ends: End[] = [
+    completed,
+    { phase: "Canceled", reason: "Canceled", message: "m" },
+    { phase: "Failed", reason: "KopiaKilled", message: "m" },
+    { phase: "Failed", reason: "AgentRestarted", message: "m" },
+    { phase: "dropped" },
+  ];
+  for (const end of ends) observer.ended(object, end, { durationMs: 1 });
+  const after = await text();
+  assert.deepEqual(seriesOf(after), before);
+  for (const reason of ["KopiaKilled", "AgentRestarted"]) {
+    assert.match(after, new RegExp(`^longshore_movements_total\\{.*"${reason}"\\} 1$`, "m"));
+  }
 });
 
 Deno.test("enqueue minus dequeue returns to zero, whatever the result", async () => {

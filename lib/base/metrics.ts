@@ -13,6 +13,8 @@ export interface GaugeMetric {
 
 export interface HistogramMetric {
   observe(labels: Labels, value: number): void;
+  /** The series is there, with no observation yet. */
+  zero(labels: Labels): void;
 }
 
 export interface MetricOptions {
@@ -64,7 +66,10 @@ export function createMetrics(): Metrics {
     },
     histogram({ buckets, ...options }) {
       const histogram = new Histogram({ ...common(options), buckets: [...buckets] });
-      return { observe: (labels, value) => histogram.observe({ ...labels }, value) };
+      return {
+        observe: (labels, value) => histogram.observe({ ...labels }, value),
+        zero: (labels) => histogram.zero({ ...labels }),
+      };
     },
     async render() {
       return { text: await registry.metrics(), contentType: registry.contentType };

@@ -23,6 +23,20 @@ Deno.test("a scrape shows counters, gauges, histograms and what is sampled at th
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
 });
 
+Deno.test("a histogram made zero shows all its buckets, and counts from there", async () => {
+  const metrics = createMetrics();
+  const options = { name: "h", help: "h", labels: ["kind"], buckets: [1, 10] };
+  const histogram = metrics.histogram(options);
+  histogram.zero({ kind: "a" });
+  const before = (await metrics.render()).text;
+  assert.match(before, /^h_bucket\{le="10",kind="a"\} 0$/m);
+  assert.match(before, /^h_count\{kind="a"\} 0$/m);
+  histogram.observe({ kind: "a" }, 0.25);
+  const after = (await metrics.render()).text;
+  assert.match(after, /^h_sum\{kind="a"\} 0.25$/m);
+  assert.equal(after.split("\n").length, before.split("\n").length);
+});
+
 Deno.test("a sampled series that is no longer given is gone", async () => {
   const metrics = createMetrics();
   const states = new Set(["a", "b"]);
