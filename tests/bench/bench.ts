@@ -1,7 +1,7 @@
 /**
  * Measures the built binary against its limits, and against bare kopia in the same run.
  *
- *   make bench [ONLY=queue,claim,big,start,stale,writes,binary] [SMALL=1]
+ *   make bench [ONLY=queue,claim,big,start,stale,writes,series,soak,binary] [SMALL=1]
  *
  * SMALL=1 takes fewer and smaller loads, to try the measurements themselves. The files lie in
  * TMPDIR: 13 GB for the full size. Exit codes: 0 all limits kept, 1 one is missed or a measurement
@@ -12,6 +12,8 @@ import { measureBinary } from "./binary.ts";
 import { measureClaim } from "./claim.ts";
 import { formatTable, isOver, type Measure } from "./measure.ts";
 import { measureQueue } from "./queue.ts";
+import { measureSeries } from "./series.ts";
+import { measureSoak } from "./soak.ts";
 import { openStage, type Stage } from "./stage.ts";
 import { measureStale } from "./stale.ts";
 import { measureStart } from "./start.ts";
@@ -24,6 +26,8 @@ const parts: Readonly<Record<string, (stage: Stage) => Promise<Measure[]>>> = {
   claim: measureClaim,
   writes: measureWrites,
   queue: measureQueue,
+  series: measureSeries,
+  soak: measureSoak,
   big: measureBig,
 };
 

@@ -3,8 +3,11 @@ import { namespaces, type Pod, pods, secrets } from "../../lib/api/core.ts";
 import { backupRepositories } from "../../lib/api/backup_repository.ts";
 import { backupStorageLocations } from "../../lib/api/backup_storage_location.ts";
 import { podVolumeBackups } from "../../lib/api/pod_volume_backup.ts";
+import { podVolumeRestores } from "../../lib/api/pod_volume_restore.ts";
 import { createClient, type KubeClient } from "../../lib/kube/client.ts";
 import { connect } from "../../lib/kube/connection.ts";
+import type { Resource } from "../../lib/kube/object.ts";
+import type { Movable } from "../../lib/movement/kind.ts";
 import { type Agent, startAgent } from "../support/agent.ts";
 import { type ControlPlane, startControlPlane } from "../support/control_plane.ts";
 import { installCrds } from "../support/install_crds.ts";
@@ -14,7 +17,9 @@ import {
   password,
   pod,
   podVolumeBackup,
+  podVolumeRestore,
   repositoryPasswordSecret,
+  waitingForRestore,
 } from "../support/objects.ts";
 import { runProcess } from "../support/process.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -64,14 +69,20 @@ export interface Volume {
 export interface Site extends AsyncDisposable {
   readonly namespace: string;
   readonly node: string;
+  /** Of the backups. */
   readonly phases: Phases;
+  readonly restorePhases: Phases;
   /** A repository for the volumes of a new namespace with this name; answers its folder. */
   addRepository(volumeNamespace: string): Promise<string>;
   addVolume(volumeNamespace: string, name: string): Promise<Volume>;
+  /** Of a pod that waits until it is restored. */
+  addWaiting(volumeNamespace: string, name: string): Promise<Volume>;
   /** Creates the PodVolumeBackup; answers when it was sent, on `performance.now()`. */
   backUp(name: string, volume: Volume): Promise<number>;
+  /** Creates the PodVolumeRestore of a snapshot into the pod's volume; when it was sent. */
+  restore(name: string, volume: Volume, snapshotID: string): Promise<number>;
   /** As a user has it: log level info. */
-  startAgent(): Promise<Agent>;
+  startAgent(options?: { readonly flags?: readonly string[] }): Promise<Agent>;
 }
 
 export async function openSite(stage: Stage, name: string): Promise<Site> {
@@ -94,9 +105,21 @@ export async function openSite(stage: Stage, name: string): Promise<Site> {
     spec: { config: { fspath: `${place}/store` } },
   });
   await client.create(backupStorageLocations, location, signal);
-  const phases = await followPhases(client, namespace, signal);
+  const phasesOf = <T extends Movable>(resource: Resource<T>) =>
+    followPhases(client, { resource, namespace }, signal);
+  const phases = await phasesOf(podVolumeBackups);
+  const restorePhases = await phasesOf(podVolumeRestores);
+  const addVolume = async (object: Pod): Promise<Volume> => {
+    const made = await client.create(pods, object, signal);
+    const { name, namespace = "", uid = "" } = made.metadata;
+    const patch = { name, namespace, body: { status: object.status } };
+    await client.patch(pods, { ...patch, subresource: "status" }, signal);
+    const path = `${place}/pods/${uid}/volumes/kubernetes.io~empty-dir/data`;
+    await Deno.mkdir(path, { recursive: true });
+    return { pod: made, path };
+  };
   return {
-    ...{ namespace, node, phases },
+    ...{ namespace, node, phases, restorePhases },
     async addRepository(volumeNamespace) {
       await addNamespace(volumeNamespace);
       const path = `${place}/store/kopia/${volumeNamespace}`;
@@ -105,35 +128,45 @@ export async function openSite(stage: Stage, name: string): Promise<Site> {
       await client.create(backupRepositories, repository, signal);
       return path;
     },
-    async addVolume(volumeNamespace, name) {
-      const change = { namespace: volumeNamespace, name, spec: { nodeName: node } };
-      const made = await client.create(pods, pod(change), signal);
-      const uid = made.metadata.uid ?? "";
-      const running = { namespace: volumeNamespace, name, body: { status: { phase: "Running" } } };
-      await client.patch(pods, { ...running, subresource: "status" }, signal);
-      const path = `${place}/pods/${uid}/volumes/kubernetes.io~empty-dir/data`;
-      await Deno.mkdir(path, { recursive: true });
-      return { pod: made, path };
+    addVolume: (namespace, name) => addVolume(pod({ namespace, name, spec: { nodeName: node } })),
+    addWaiting(namespace, name) {
+      const waiting = waitingForRestore();
+      const spec = { nodeName: node, ...waiting.spec };
+      return addVolume(pod({ ...waiting, namespace, name, spec }));
     },
     async backUp(name, volume) {
-      const { name: podName, namespace: podNamespace = "", uid = "" } = volume.pod.metadata;
-      const of = { kind: "Pod", namespace: podNamespace, name: podName, uid };
-      const backup = podVolumeBackup({ name, namespace, spec: { node, pod: of } });
+      const backup = podVolumeBackup({ name, namespace, spec: { node, pod: refer(volume) } });
       const sent = performance.now();
       await client.create(podVolumeBackups, backup, signal);
       return sent;
     },
-    async startAgent() {
+    async restore(name, volume, snapshotID) {
+      const pod = refer(volume);
+      const spec = { pod, snapshotID, sourceNamespace: pod.namespace };
+      const restore = podVolumeRestore({ name, namespace, spec });
+      const sent = performance.now();
+      await client.create(podVolumeRestores, restore, signal);
+      return sent;
+    },
+    async startAgent({ flags = [] } = {}) {
       const kubeconfig = await controlPlane.userKubeconfig(agentUser, ["system:masters"]);
       const home = `${place}/home`;
       const hostPods = `${place}/pods`;
       await Deno.mkdir(home, { recursive: true });
       await Deno.mkdir(hostPods, { recursive: true });
-      const flags = ["--namespace", namespace, "--log-level", "info"];
-      return await startAgent({ kubeconfig, hostPods, kopia, node, home, flags });
+      const all = ["--namespace", namespace, "--log-level", "info", ...flags];
+      return await startAgent({ kubeconfig, hostPods, kopia, node, home, flags: all });
     },
-    [Symbol.asyncDispose]: () => phases[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await phases[Symbol.asyncDispose]();
+      await restorePhases[Symbol.asyncDispose]();
+    },
   };
+}
+
+function refer({ pod }: Volume) {
+  const { name, namespace = "", uid = "" } = pod.metadata;
+  return { kind: "Pod", namespace, name, uid };
 }
 
 async function makeRepository(
