@@ -32,10 +32,15 @@ export function disturb(
     await controlPlane.startApiServer();
     count.apiServers++;
   };
+  const seen = new Set<number>(); // one that was killed takes a moment to go
   const killKopia = async () => {
     while (!over.signal.aborted) {
-      const [mover] = moversOf(agent.pid);
-      if (mover !== undefined && killed(mover.pid)) return void count.kopias++;
+      const mover = moversOf(agent.pid).find(({ pid }) => !seen.has(pid));
+      if (mover !== undefined && killed(mover.pid)) {
+        seen.add(mover.pid);
+        count.kopias++;
+        return;
+      }
       await sleep(5, over.signal).catch(() => {});
     }
   };
