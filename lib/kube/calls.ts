@@ -1,6 +1,7 @@
 import { refused, unanswered } from "./api_error.ts";
 import type { Deletion, KubeClient, ListOptions, ListPage, Patch, PodLogs } from "./client.ts";
-import type { WatchEvent, WatchOptions, Where } from "./client.ts";
+import type { PartsOptions, WatchEvent, WatchOptions, Where } from "./client.ts";
+import { listItems, type ListPart } from "./list_items.ts";
 import type { KubeObject, ObjectName, Resource } from "./object.ts";
 import { attemptOf, queryOf, resourcePath, type Target } from "./resource_path.ts";
 import { lines, TooLargeError } from "./stream.ts";
@@ -24,6 +25,12 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
     list: <T extends KubeObject>(what: Resource<T>, options: ListOptions, signal: AbortSignal) =>
       call(listRequest(what, options), parsePage<T>, signal),
 
+    listParts: <T extends KubeObject>(
+      what: Resource<T>,
+      options: PartsOptions,
+      signal: AbortSignal,
+    ) => listParts<T>(partsRequest(what, options), signal),
+
     watch: <T extends KubeObject>(what: Resource<T>, options: WatchOptions, signal: AbortSignal) =>
       watchEvents<T>(watchRequest(what, options), options, signal),
 
@@ -43,6 +50,21 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
       call(logsRequest(which), (text) => text, signal),
   };
 
+  async function* listParts<T extends KubeObject>(
+    request: Request,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPart<T>> {
+    try {
+      yield* listItems<T>(transport.read(request, signal), lineLimitBytes);
+    } catch (error) {
+      if (error instanceof SyntaxError) {
+        const detail = "the server sent a list that is no JSON or not whole";
+        throw unanswered(request, "InvalidAnswer", { detail });
+      }
+      throw tooLarge(error, request, "an object");
+    }
+  }
+
   async function* watchEvents<T extends KubeObject>(
     request: Request,
     { readDeadlineMs, opening }: WatchOptions,
@@ -56,13 +78,17 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
         if (event !== undefined) yield event;
       }
     } catch (error) {
-      if (!(error instanceof TooLargeError)) throw error;
-      const detail = `an event has ${error.message}, which is not read`;
-      throw unanswered(request, "AnswerTooLarge", { detail });
+      throw tooLarge(error, request, "an event");
     } finally {
       await bytes.return(undefined);
     }
   }
+}
+
+function tooLarge(error: unknown, request: Request, what: string): unknown {
+  if (!(error instanceof TooLargeError)) return error;
+  const detail = `${what} has ${error.message}, which is not read`;
+  return unanswered(request, "AnswerTooLarge", { detail });
 }
 
 const methods = {
@@ -111,6 +137,12 @@ function placeOf({ namespace }: { readonly namespace?: string }): Target {
 function listRequest<T extends KubeObject>(what: Resource<T>, options: ListOptions): Request {
   const { limit = 500, continue: next, resourceVersion } = options;
   const query = { ...selectorsOf(options), limit, continue: next, resourceVersion };
+  return requestTo("list", what, { target: placeOf(options), query });
+}
+
+function partsRequest<T extends KubeObject>(what: Resource<T>, options: PartsOptions): Request {
+  const { resourceVersion } = options;
+  const query = { ...selectorsOf(options), resourceVersion };
   return requestTo("list", what, { target: placeOf(options), query });
 }
 

@@ -5,6 +5,7 @@
 import type { Log } from "../base/log.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import type { Connection } from "./connection.ts";
+import type { ListPart } from "./list_items.ts";
 import type { KubeObject, ObjectName, Resource } from "./object.ts";
 import { openTransport } from "./transport.ts";
 
@@ -20,6 +21,11 @@ export interface ListOptions extends Where {
   readonly limit?: number;
   readonly continue?: string;
   readonly resourceVersion?: string;
+}
+
+export interface PartsOptions extends Where {
+  /** "0": as the server last knew it, which costs it least; absent: as it is now. */
+  readonly resourceVersion?: "0";
 }
 
 export interface ListPage<T> {
@@ -73,6 +79,12 @@ export interface KubeClient extends AsyncDisposable {
     options: ListOptions,
     signal: AbortSignal,
   ): Promise<ListPage<T>>;
+  /** All objects, in parts as they come; unlike `list` it is never asked for again by itself. */
+  listParts<T extends KubeObject>(
+    what: Resource<T>,
+    options: PartsOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPart<T>>;
   /** Ends when the server ends the watch. */
   watch<T extends KubeObject>(
     what: Resource<T>,
@@ -98,7 +110,7 @@ export interface ClientOptions {
   readonly requestDeadlineMs?: number;
   /** A longer answer is refused; the default is 32 MiB, which costs about four times that in memory. */
   readonly answerLimitBytes?: number;
-  /** A longer event of a watch is refused; the default is 16 MiB. */
+  /** A longer event of a watch, or object of a list in parts, is refused; the default is 16 MiB. */
   readonly lineLimitBytes?: number;
   /** How often a call is sent again; the default is 4, about 8 s in all. 0 = never. */
   readonly retries?: number;

@@ -1,7 +1,7 @@
 import type { KubeClient, Where } from "./client.ts";
+import type { ListPart } from "./list_items.ts";
 import { keyOf, type KubeObject, type Resource } from "./object.ts";
-import { listPages } from "./pages.ts";
-import type { SourceEvent, SourcePage, SourceWatch, WatchSource } from "./watch.ts";
+import type { SourceEvent, SourceList, SourceWatch, WatchSource } from "./watch.ts";
 
 export interface KubeSourceOptions<T extends KubeObject, S extends KubeObject> extends Where {
   /**
@@ -9,8 +9,6 @@ export interface KubeSourceOptions<T extends KubeObject, S extends KubeObject> e
    * = not of interest: as if the object did not exist, also when it once was of interest.
    */
   readonly trim: (object: T) => S | undefined;
-  /** Objects a page (default 500): only one page is held in full. */
-  readonly pageSize?: number;
 }
 
 /** The objects of one kind as the API server has them, trimmed as they come. */
@@ -19,13 +17,12 @@ export function kubeSource<T extends KubeObject, S extends KubeObject>(
   resource: Resource<T>,
   options: KubeSourceOptions<T, S>,
 ): WatchSource<S> {
-  const { trim, pageSize = 500, ...where } = options;
+  const { trim, ...where } = options;
 
-  async function* list(signal: AbortSignal): AsyncGenerator<SourcePage<S>> {
-    const pages = listPages({ client, what: resource }, { ...where, limit: pageSize }, signal);
-    for await (const { items, resourceVersion } of pages) {
-      const objects = items.map(trim).filter((object) => object !== undefined);
-      yield { objects, resourceVersion };
+  async function* list(how: SourceList, signal: AbortSignal): AsyncGenerator<ListPart<S>> {
+    for await (const part of client.listParts(resource, { ...where, ...how }, signal)) {
+      const items = part.items.map(trim).filter((object) => object !== undefined);
+      yield { ...part, items };
     }
   }
 

@@ -1,6 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from "./client.ts";
+import type { KubeClient, PartsOptions, WatchEvent, WatchOptions } from "./client.ts";
 import { kubeSource, withoutManagedFields } from "./kube_source.ts";
+import type { ListPart } from "./list_items.ts";
 import type { KubeObject, Resource } from "./object.ts";
 
 interface Thing extends KubeObject {
@@ -20,13 +21,13 @@ const thing = (name: string, resourceVersion: string, kept: boolean): Thing => (
   kept,
 });
 
-/** Plays pages and events and notes what it is asked for. */
-function playing(pages: ListPage<Thing>[], events: WatchEvent<Thing>[]) {
-  const asked: (ListOptions | WatchOptions)[] = [];
-  const client: Pick<KubeClient, "list" | "watch"> = {
-    list<T extends KubeObject>(_: Resource<T>, options: ListOptions) {
+/** Plays parts of a list and events and notes what it is asked for. */
+function playing(parts: ListPart<Thing>[], events: WatchEvent<Thing>[]) {
+  const asked: (PartsOptions | WatchOptions)[] = [];
+  const client: Pick<KubeClient, "listParts" | "watch"> = {
+    async *listParts<T extends KubeObject>(_: Resource<T>, options: PartsOptions) {
       asked.push(options);
-      return Promise.resolve(pages.shift() as unknown as ListPage<T>);
+      yield* await Promise.resolve(parts as unknown as ListPart<T>[]);
     },
     async *watch<T extends KubeObject>(_: Resource<T>, options: WatchOptions) {
       asked.push(options);
@@ -35,20 +36,20 @@ function playing(pages: ListPage<Thing>[], events: WatchEvent<Thing>[]) {
   };
   const trim = ({ metadata, kept }: Thing) => kept ? { metadata } : undefined;
   const where = { namespace: "s", fieldSelector: "spec.node=n1" };
-  const source = kubeSource(client as KubeClient, things, { ...where, trim, pageSize: 2 });
+  const source = kubeSource(client as KubeClient, things, { ...where, trim });
   return { source, asked, where };
 }
 
-Deno.test("a list is asked for page by page, and only what is kept of each page is handed on", async () => {
+Deno.test("a list comes in parts, and only what is kept of each object is handed on", async () => {
   const { source, asked, where } = playing([
-    { items: [thing("a", "1", true), thing("b", "2", false)], resourceVersion: "9", continue: "x" },
+    { items: [thing("a", "1", true), thing("b", "2", false)] },
     { items: [thing("c", "3", true)], resourceVersion: "9" },
   ], []);
-  deepEqual(await Array.fromAsync(source.list(never)), [
-    { objects: [{ metadata: thing("a", "1", true).metadata }], resourceVersion: "9" },
-    { objects: [{ metadata: thing("c", "3", true).metadata }], resourceVersion: "9" },
+  deepEqual(await Array.fromAsync(source.list({ resourceVersion: "0" }, never)), [
+    { items: [{ metadata: thing("a", "1", true).metadata }] },
+    { items: [{ metadata: thing("c", "3", true).metadata }], resourceVersion: "9" },
   ]);
-  deepEqual(asked, [{ ...where, limit: 2 }, { ...where, limit: 2, continue: "x" }]);
+  deepEqual(asked, [{ ...where, resourceVersion: "0" }]);
 });
 
 Deno.test("an object that is deleted or no longer of interest is gone, and the version moves on", async () => {

@@ -28,7 +28,9 @@ export interface StreamOptions {
 export interface Transport extends AsyncDisposable {
   /** Sends, and sends again as `repeatAfterMs` allows. `parse` sees the whole text of a 2xx answer. */
   call<R>(request: Request, parse: (text: string) => R, signal: AbortSignal): Promise<R>;
-  /** The bytes of a 2xx answer as they come, on a connection of its own. Is never repeated. */
+  /** The bytes of a 2xx answer as they come, on the connection of the calls. Is never repeated. */
+  read(request: Request, signal: AbortSignal): AsyncGenerator<Uint8Array>;
+  /** The same on a connection of its own. */
   stream(request: Request, options: StreamOptions, signal: AbortSignal): AsyncGenerator<Uint8Array>;
 }
 
@@ -39,9 +41,10 @@ export function openTransport(connection: Connection, options: TransportOptions)
   const wires = wirePool((purpose, certificate) => openWire(connection, purpose, certificate));
   const send = authorized(connection, { ...options, wires, closing: closing.signal });
   const callTiming: Timing = { purpose: "call", headMs: deadlineMs, readMs: deadlineMs };
-  const readCall = (request: Request, signal: AbortSignal) => send(request, callTiming, signal);
+  const read = (request: Request, signal: AbortSignal) => send(request, callTiming, signal);
   return {
-    call: repeated(readCall, { ...options, server: connection.server, closing: closing.signal }),
+    read,
+    call: repeated(read, { ...options, server: connection.server, closing: closing.signal }),
     stream(request, { readDeadlineMs }, signal) {
       const headMs = Math.min(deadlineMs, readDeadlineMs);
       return send(request, { purpose: "watch", headMs, readMs: readDeadlineMs }, signal);

@@ -3,6 +3,8 @@ import { backoffMs, type BackoffOptions } from "../base/backoff.ts";
 import { messageOf } from "../base/error.ts";
 import { type Log, logger } from "../base/log.ts";
 import { ApiError, isGone } from "./api_error.ts";
+import type { PartsOptions } from "./client.ts";
+import type { ListPart } from "./list_items.ts";
 import type { ObjectKey } from "./object.ts";
 
 /** What to do with what is held: `reset` replaces all of it. */
@@ -10,12 +12,6 @@ export type WatchChange<T> =
   | { readonly type: "reset"; readonly objects: readonly T[] }
   | { readonly type: "set"; readonly object: T }
   | { readonly type: "gone"; readonly key: ObjectKey };
-
-/** One page of a list; all pages of a list have the same resourceVersion. */
-export interface SourcePage<T> {
-  readonly objects: readonly T[];
-  readonly resourceVersion: string;
-}
 
 /** An event with the resourceVersion a watch can go on from after it. */
 export type SourceEvent<T> =
@@ -28,6 +24,8 @@ export type SourceEvent<T> =
     | { readonly type: "opened" }
   );
 
+export type SourceList = Pick<PartsOptions, "resourceVersion">;
+
 export interface SourceWatch {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
@@ -38,7 +36,7 @@ export interface SourceWatch {
 export interface WatchSource<T> {
   /** For log lines: `pods in namespace "velero"`. */
   readonly name: string;
-  list(signal: AbortSignal): AsyncIterable<SourcePage<T>>;
+  list(options: SourceList, signal: AbortSignal): AsyncIterable<ListPart<T>>;
   watch(options: SourceWatch, signal: AbortSignal): AsyncIterable<SourceEvent<T>>;
 }
 
@@ -48,7 +46,7 @@ export interface WatchHealth {
   listed: boolean;
   /** False from a failure until the next sign of life; a quiet watch gives one about every 60 s. */
   connected: boolean;
-  /** `Date.now()` at the last page, answer or event, bookmarks included; 0 before the first. */
+  /** `Date.now()` at the last part of a list, answer or event, bookmarks included; 0 before. */
   lastActivityMs: number;
   /** `Date.now()` when the loop last did anything, failed tries included; 0 before it runs. */
   lastTurnMs: number;
@@ -87,7 +85,7 @@ export function newWatchHealth(): WatchHealth {
  * the signal's reason; any other failure is logged once and tried again, so a caller that wants to
  * give up at start lists once by itself before.
  *
- * The first list comes as `set`s page by page, so that work can begin on a big cluster, and then as
+ * The first list comes as `set`s as it is read, so that work can begin on a big cluster, and then as
  * the `reset` that says what is no more; later lists come as one `reset`. Tries are never closer
  * than 1 s, unless the stream before had lived for 10 s and ended cleanly.
  */
@@ -169,15 +167,17 @@ async function* listAll<T>(follower: Follower<T>): AsyncGenerator<WatchChange<T>
   const { source, signal, health } = follower;
   const objects: T[] = [];
   let resourceVersion: string | undefined;
-  for await (const page of source.list(signal)) {
+  // Only a first list may be a little old: later ones must not go back behind what was seen.
+  const options = health.listed ? {} : { resourceVersion: "0" } as const;
+  for await (const part of source.list(options, signal)) {
     noteActivity(follower);
-    resourceVersion = page.resourceVersion;
-    for (const object of page.objects) {
+    resourceVersion = part.resourceVersion;
+    for (const object of part.items) {
       objects.push(object);
       if (!health.listed) yield { type: "set", object };
     }
   }
-  if (resourceVersion === undefined) throw new Error(`the list of ${source.name} had no page`);
+  if (resourceVersion === undefined) throw new Error(`the list of ${source.name} had no end`);
   yield { type: "reset", objects };
   health.listed = true;
   follower.resourceVersion = resourceVersion;

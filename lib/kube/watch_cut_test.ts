@@ -139,7 +139,7 @@ async function followCutStreams(seed: number) {
       const resourceVersion = String(version);
       for (let at = 0; at === 0 || at < all.length; at += 2) {
         maybeCut();
-        yield { objects: all.slice(at, at + 2), resourceVersion };
+        yield { items: all.slice(at, at + 2), resourceVersion };
         if (random(2) === 0) write();
       }
     },

@@ -2,11 +2,11 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { orAbort } from "../base/abort.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "./api_error.ts";
+import type { ListPart } from "./list_items.ts";
 import type { KubeObject, ObjectKey } from "./object.ts";
 import {
   newWatchHealth,
   type SourceEvent,
-  type SourcePage,
   type SourceWatch,
   watchForever,
   type WatchForeverOptions,
@@ -38,7 +38,7 @@ const gone = () => apiError(410, "Expired");
 const retry = { firstMs: 1, maxMs: 2 };
 
 /** A source that plays what a test lays out: one entry a list or watch; then it waits for ever. */
-type Part = SourcePage<KubeObject> | SourceEvent<KubeObject> | Error;
+type Part = ListPart<KubeObject> | SourceEvent<KubeObject> | Error;
 
 function played(lists: Part[][], watches: Part[][]) {
   const from: string[] = [];
@@ -55,8 +55,8 @@ function played(lists: Part[][], watches: Part[][]) {
   }
   const source: WatchSource<KubeObject> = {
     name: "things",
-    list: (signal) => {
-      from.push("list");
+    list: ({ resourceVersion = "now" }, signal) => {
+      from.push(`list ${resourceVersion}`);
       return play(lists.shift(), signal);
     },
     watch: ({ resourceVersion }: SourceWatch, signal) => {
@@ -105,36 +105,36 @@ async function follow(
 
 Deno.test("the first list comes object by object and then whole, a later one only whole", async () => {
   const pages: Part[] = [
-    { objects: [object("a", 1), object("b", 2)], resourceVersion: "9" },
-    { objects: [object("c", 3)], resourceVersion: "9" },
+    { items: [object("a", 1), object("b", 2)] },
+    { items: [object("c", 3)], resourceVersion: "9" },
   ];
   const play = played([pages, pages], [[set("d", 10), gone()]]);
   deepEqual(await follow(play), ["set a", "set b", "set c", "reset a b c", "set d", "reset a b c"]);
-  deepEqual(play.from, ["list", "9", "list", "9"]);
+  deepEqual(play.from, ["list 0", "9", "list now", "9"]);
 });
 
 Deno.test("a watch goes on after the last event or bookmark, however the stream ended", async () => {
-  const play = played([[{ objects: [], resourceVersion: "1" }]], [
+  const play = played([[{ items: [], resourceVersion: "1" }]], [
     [set("a", 2)],
     [bookmark(7), new TypeError("error reading a body from connection")],
     [apiError(503, "ServiceUnavailable")],
     [{ type: "gone", key: "a" as ObjectKey, resourceVersion: "8" }],
   ]);
   deepEqual(await follow(play), ["reset", "set a", "gone a"]);
-  deepEqual(play.from, ["list", "1", "2", "7", "7", "8"]);
+  deepEqual(play.from, ["list 0", "1", "2", "7", "7", "8"]);
 });
 
 Deno.test("a list that fails in the middle begins anew, and its first objects are told twice", async () => {
-  const page: Part = { objects: [object("a", 1)], resourceVersion: "5" };
+  const page: Part = { items: [object("a", 1)], resourceVersion: "5" };
   const play = played([[page, gone()], [apiError(403, "Forbidden")], [page]], []);
   deepEqual(await follow(play), ["set a", "set a", "reset a"]);
-  deepEqual(play.from, ["list", "list", "list", "5"]);
+  deepEqual(play.from, ["list 0", "list 0", "list 0", "5"]);
 });
 
 Deno.test("each cause is logged once while it lasts, and the end of the trouble too", async () => {
   const { log, lines } = recordedLog();
   const refused = () => apiError(503, "ServiceUnavailable");
-  const play = played([[{ objects: [], resourceVersion: "1" }]], [
+  const play = played([[{ items: [], resourceVersion: "1" }]], [
     [refused()],
     [refused()],
     [gone()],
@@ -145,7 +145,7 @@ Deno.test("each cause is logged once while it lasts, and the end of the trouble 
   match(lines[1]!, /^warn .* 410 Expired$/);
 
   const settled = recordedLog();
-  const again = played([[{ objects: [], resourceVersion: "1" }]], [[refused()], [bookmark(2)]]);
+  const again = played([[{ items: [], resourceVersion: "1" }]], [[refused()], [bookmark(2)]]);
   await follow(again, { log: settled.log, settledMs: 0 });
   deepEqual(settled.lines.map((line) => line.split(" ")[0]), ["warn", "info"]);
 });
@@ -153,29 +153,29 @@ Deno.test("each cause is logged once while it lasts, and the end of the trouble 
 Deno.test("a stream that has been opened is a sign of life, but no event", async () => {
   const health = newWatchHealth();
   const opened: SourceEvent<KubeObject> = { type: "opened", resourceVersion: "1" };
-  const list: Part = { objects: [], resourceVersion: "1" };
+  const list: Part = { items: [], resourceVersion: "1" };
   const cut = apiError(503, "ServiceUnavailable");
   const barren = Array.from({ length: 5 }, () => [opened, cut]);
   const play = played([[list], [list]], [...barren, [opened]]);
   await follow(play, { health, settledMs: 0 });
   equal(health.connected, true);
-  equal(play.from.filter((from) => from === "list").length, 2, "after five without an event");
+  equal(play.from.filter((from) => from.startsWith("list")).length, 2, "after five without an event");
 });
 
 Deno.test("health tells a failure, and the next sign of life", async () => {
   const before = Date.now();
   const health = newWatchHealth();
   const seen: unknown[] = [];
-  const play = played([[apiError(403, "Forbidden")], [{ objects: [], resourceVersion: "1" }]], []);
+  const play = played([[apiError(403, "Forbidden")], [{ items: [], resourceVersion: "1" }]], []);
   const { source } = play;
   const list = source.list;
   const watched: WatchSource<KubeObject> = {
     ...source,
-    list: (signal) => {
+    list: (options, signal) => {
       const { lastTurnMs, ...rest } = health;
       ok(lastTurnMs >= before);
       seen.push({ ...rest, lastError: health.lastError !== undefined });
-      return list(signal);
+      return list(options, signal);
     },
   };
   await follow({ ...play, source: watched }, { health });
@@ -189,20 +189,20 @@ Deno.test("health tells a failure, and the next sign of life", async () => {
 });
 
 Deno.test("when no watch gets anything through, every fifth try lists anew", async () => {
-  const page: Part = { objects: [], resourceVersion: "1" };
+  const page: Part = { items: [], resourceVersion: "1" };
   const play = played(
     [[page], [page]],
     Array.from({ length: 6 }, () => [apiError(400, "BadRequest")]),
   );
   await follow(play);
-  deepEqual(play.from, ["list", "1", "1", "1", "1", "1", "list", "1", "1"]);
+  deepEqual(play.from, ["list 0", "1", "1", "1", "1", "1", "list now", "1", "1"]);
 });
 
 Deno.test("streams that the server closes at once back off although they end cleanly", async () => {
   const { log, lines } = recordedLog();
   const times: number[] = [];
   const events = Array.from({ length: 5 }, (_, index): Part[] => [bookmark(index + 2)]);
-  const play = played([[{ objects: [], resourceVersion: "1" }]], events);
+  const play = played([[{ items: [], resourceVersion: "1" }]], events);
   const { source } = play;
   const watch = source.watch;
   const timed: WatchSource<KubeObject> = {
@@ -223,7 +223,7 @@ Deno.test("streams that the server closes at once back off although they end cle
 
 Deno.test("a stream that has lived long and ended cleanly is followed by the next without delay", async () => {
   const events = Array.from({ length: 20 }, (_, index): Part[] => [bookmark(index + 2)]);
-  const play = played([[{ objects: [], resourceVersion: "1" }]], events);
+  const play = played([[{ items: [], resourceVersion: "1" }]], events);
   const started = performance.now();
   await follow(play, { settledMs: 0, retry: { firstMs: 10_000, maxMs: 10_000 } });
   ok(performance.now() - started < 5_000);
@@ -242,7 +242,7 @@ Deno.test("an abort ends the watch with its reason, also in a list and in a dela
   const options = { retry: { firstMs: 60_000, maxMs: 60_000 }, log: recordedLog().log };
   const delayed = watchForever(failing.source, other.signal, options).next();
   await new Promise((resolve) => setTimeout(resolve, 5));
-  deepEqual(failing.from, ["list"]);
+  deepEqual(failing.from, ["list 0"]);
   other.abort(new Error("enough"));
   await rejects(delayed, { message: "enough" });
 });
