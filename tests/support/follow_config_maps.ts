@@ -42,7 +42,6 @@ export function followConfigMaps(client: KubeClient, options: WatchForeverOption
     namespace,
     labelSelector: "test=watch",
     trim: withoutManagedFields,
-    pageSize: 3,
   });
   const store = createStore<ConfigMap>();
   const health = newWatchHealth();
