@@ -48,7 +48,7 @@ Deno.test({
       await client.create(configMaps, configMap(`first-${count}`), never);
     }
 
-    await t.step("follows objects over several pages and all their changes", async () => {
+    await t.step("follows objects from the first list on and all their changes", async () => {
       await using following = followConfigMaps(client);
       await following.store.whenSynced(never);
       equal(following.store.size, 8);
