@@ -3,7 +3,8 @@ import type { Log } from "../base/log.ts";
 import type { KubeObject, ObjectKey } from "./object.ts";
 import type { Store } from "./store.ts";
 import type { WorkQueue } from "./queue.ts";
-import { watchForever, type WatchForeverOptions, type WatchSource } from "./watch.ts";
+import { watchForever, type WatchForeverOptions } from "./watch.ts";
+import type { WatchSource } from "./watch_source.ts";
 
 /** What comes after a pass: nothing until the object changes, or another pass. */
 export type Outcome =

@@ -1,7 +1,7 @@
 import type { KubeClient, Where } from "./client.ts";
 import type { ListPart } from "./list_items.ts";
 import { keyOf, type KubeObject, type Resource } from "./object.ts";
-import type { SourceEvent, SourceList, SourceWatch, WatchSource } from "./watch.ts";
+import type { SourceEvent, SourceList, SourceWatch, WatchSource } from "./watch_source.ts";
 
 export interface KubeSourceOptions<T extends KubeObject, S extends KubeObject> extends Where {
   /**

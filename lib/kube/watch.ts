@@ -3,42 +3,14 @@ import { backoffMs, type BackoffOptions } from "../base/backoff.ts";
 import { messageOf } from "../base/error.ts";
 import { type Log, logger } from "../base/log.ts";
 import { ApiError, isGone } from "./api_error.ts";
-import type { PartsOptions } from "./client.ts";
-import type { ListPart } from "./list_items.ts";
 import type { ObjectKey } from "./object.ts";
+import type { WatchSource } from "./watch_source.ts";
 
 /** What to do with what is held: `reset` replaces all of it. */
 export type WatchChange<T> =
   | { readonly type: "reset"; readonly objects: readonly T[] }
   | { readonly type: "set"; readonly object: T }
   | { readonly type: "gone"; readonly key: ObjectKey };
-
-/** An event with the resourceVersion a watch can go on from after it. */
-export type SourceEvent<T> =
-  & { readonly resourceVersion: string }
-  & (
-    | { readonly type: "set"; readonly object: T }
-    | { readonly type: "gone"; readonly key: ObjectKey }
-    | { readonly type: "bookmark" }
-    /** The server has begun to answer; the version is the one that was asked for. */
-    | { readonly type: "opened" }
-  );
-
-export type SourceList = Pick<PartsOptions, "resourceVersion">;
-
-export interface SourceWatch {
-  readonly resourceVersion: string;
-  readonly timeoutSeconds: number;
-  readonly readDeadlineMs: number;
-}
-
-/** Where objects come from; see `kubeSource`. Both streams may fail at any point. */
-export interface WatchSource<T> {
-  /** For log lines: `pods in namespace "velero"`. */
-  readonly name: string;
-  list(options: SourceList, signal: AbortSignal): AsyncIterable<ListPart<T>>;
-  watch(options: SourceWatch, signal: AbortSignal): AsyncIterable<SourceEvent<T>>;
-}
 
 /** How a watch fares: kept up to date by `watchForever`, read for /readyz and metrics. */
 export interface WatchHealth {

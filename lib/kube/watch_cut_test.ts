@@ -7,7 +7,8 @@ import { createClient } from "./client.ts";
 import { kubeSource, withoutManagedFields } from "./kube_source.ts";
 import { keyOf, type KubeObject, type ObjectKey, type Resource } from "./object.ts";
 import { createStore } from "./store.ts";
-import { type SourceEvent, watchForever, type WatchSource } from "./watch.ts";
+import { watchForever } from "./watch.ts";
+import type { SourceEvent, WatchSource } from "./watch_source.ts";
 
 const configMaps: Resource<KubeObject> = {
   group: "",

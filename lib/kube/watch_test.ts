@@ -4,14 +4,8 @@ import type { Log } from "../base/log.ts";
 import { ApiError } from "./api_error.ts";
 import type { ListPart } from "./list_items.ts";
 import type { KubeObject, ObjectKey } from "./object.ts";
-import {
-  newWatchHealth,
-  type SourceEvent,
-  type SourceWatch,
-  watchForever,
-  type WatchForeverOptions,
-  type WatchSource,
-} from "./watch.ts";
+import { newWatchHealth, watchForever, type WatchForeverOptions } from "./watch.ts";
+import type { SourceEvent, SourceWatch, WatchSource } from "./watch_source.ts";
 
 const object = (name: string, version: number): KubeObject => ({
   metadata: { name, resourceVersion: String(version) },
@@ -159,7 +153,11 @@ Deno.test("a stream that has been opened is a sign of life, but no event", async
   const play = played([[list], [list]], [...barren, [opened]]);
   await follow(play, { health, settledMs: 0 });
   equal(health.connected, true);
-  equal(play.from.filter((from) => from.startsWith("list")).length, 2, "after five without an event");
+  equal(
+    play.from.filter((from) => from.startsWith("list")).length,
+    2,
+    "after five without an event",
+  );
 });
 
 Deno.test("health tells a failure, and the next sign of life", async () => {

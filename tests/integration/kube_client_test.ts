@@ -205,7 +205,10 @@ Deno.test({
       for (const end of await Promise.allSettled(ends)) assert.equal(end.status, "rejected");
     });
 
-    await t.step("50,000 objects are listed, in pages and in one answer", () => listMany(client, controlPlane));
+    await t.step(
+      "50,000 objects are listed, in pages and in one answer",
+      () => listMany(client, controlPlane),
+    );
 
     await t.step("insecure-skip-tls-verify and tls-server-name", async () => {
       const { ca: _, ...noAuthority } = admin;
