@@ -15,7 +15,7 @@ object_tests := $(addprefix tests/e2e/,$(addsuffix _test.ts,backup cancel leftov
   $(addprefix tests/integration/movement_,claim_test.ts status_test.ts)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench ok tools clean prerequisites
+.PHONY: help demo test build image bench ok tools clean prerequisites
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: build tools ## all tests; closes with "N passed, N failed, N skipped"
     -- LONGSHORE_CRDS=$(version) DENO_JOBS=2 --parallel --trace-leaks $(object_tests))
 
 build: dist/longshore ## dist/longshore, only when sources changed
+
+image: build ## dist/longshore-image.tar, an OCI archive, without a container engine (Debian)
+	@build/image
 
 bench: build tools ## measure the binary against bare kopia: a table, and JSON (ONLY=queue,start)
 	@deno run --allow-all tests/bench/bench.ts
