@@ -1,15 +1,18 @@
 // Backs up a volume with the built binary on a real kube-apiserver, restores it with stock kopia and
-// compares. Everything runs on loopback and in one temporary folder, and ends with the demo.
+// with the binary, and compares; then plays an operator. Everything runs on loopback and in one
+// temporary folder, and ends with the demo.
 //
 //   make demo            exit code 0 when all was restored as it was
 //   KEEP=1 make demo     leaves it up, and says what to try and how to stop it
-import { backUp, backupOf, makePod, makeRepository, namespace, startAgent } from "./scene.ts";
-import { type Kopia, type Scene, startCluster } from "./scene.ts";
 import type { ControlPlane } from "../support/control_plane.ts";
-import { password } from "../support/objects.ts";
 import type { ServerProcess } from "../support/server_process.ts";
 import { tempFolder } from "../support/temp.ts";
+import { explainTrying } from "./keep.ts";
+import { backUp, makeWaitingPod, restore } from "./movements.ts";
 import { megabytes, narrator } from "./narrator.ts";
+import { explainConcurrency, markStale } from "./operator.ts";
+import { type DemoPod, type Kopia, makePod, makeRepository, type Scene } from "./scene.ts";
+import { startAgent, startCluster } from "./scene.ts";
 import { compareFolders, fillVolume } from "./volume.ts";
 
 const closing = "demo: passed";
@@ -32,7 +35,7 @@ async function main({ keep }: { readonly keep: boolean }): Promise<void> {
     });
   }
   try {
-    const scene = { folder: stack.use(tempFolder("demo")).path, stack, tell: narrator(7) };
+    const scene = { folder: stack.use(tempFolder("demo")).path, stack, tell: narrator(10) };
     await play(scene, keep);
   } catch (error) {
     // What fails after an interruption fails because of it.
@@ -48,9 +51,9 @@ async function main({ keep }: { readonly keep: boolean }): Promise<void> {
 }
 
 async function play(scene: Scene, keep: boolean): Promise<void> {
-  const { tell, folder } = scene;
+  const { tell } = scene;
   const cluster = await tell.step("Start etcd and kube-apiserver", () => startCluster(scene));
-  const { uid, volume } = await tell.step("Make a pod with a volume of real files", async () => {
+  const pod = await tell.step("Make a pod with a volume of real files", async () => {
     const made = await makePod(scene, cluster);
     await fillVolume(made.volume);
     return made;
@@ -62,19 +65,22 @@ async function play(scene: Scene, keep: boolean): Promise<void> {
   const agent = await tell.step("Start Longshore", () => startAgent(scene, cluster, kopia));
   const snapshot = await tell.step(
     "Back up the volume",
-    () => backUpOrExplain(scene, agent, () => backUp(scene, cluster, uid)),
+    () => orShowLog(scene, agent, () => backUp(scene, cluster, pod.uid)),
   );
-  await tell.step("Restore the snapshot with stock kopia and compare", async () => {
-    const restored = `${folder}/restored`;
-    await kopia.run("snapshot", "restore", snapshot, restored);
-    const { entries, bytes, differences } = await compareFolders(volume, restored);
-    if (differences.length > 0) {
-      throw new Error(`The restored files differ:\n${differences.slice(0, 20).join("\n")}`);
-    }
-    tell.detail(`${entries} files, folders and links, ${megabytes(bytes)}: content, mode, owner,`);
-    tell.detail("modification time of files and target of links are equal");
-  });
-  if (keep) return await explain(scene, { cluster, kopia, podUid: uid });
+  await tell.step(
+    "Restore the snapshot with stock kopia and compare",
+    () => restoreWithKopia(scene, kopia, { pod, snapshot }),
+  );
+  const again = await tell.step(
+    "Restore it with Longshore into the volume of a pod that waits for it, and compare",
+    () => orShowLog(scene, agent, () => restoreIntoPod(scene, cluster, { pod, snapshot })),
+  );
+  await tell.step("End what nobody will ever finish", () => markStale(scene, cluster));
+  await tell.step(
+    "Ask why this node moves five volumes at once",
+    () => explainConcurrency(scene, cluster, agent),
+  );
+  if (keep) return await explainTrying(scene, { cluster, kopia, agent, pod, again, snapshot });
   await tell.step("Stop Longshore", async () => {
     await agent.end("SIGTERM");
     const { code } = await agent.status;
@@ -83,7 +89,7 @@ async function play(scene: Scene, keep: boolean): Promise<void> {
   });
 }
 
-async function backUpOrExplain<T>({ tell }: Scene, agent: ServerProcess, work: () => Promise<T>) {
+async function orShowLog<T>({ tell }: Scene, agent: ServerProcess, work: () => Promise<T>) {
   try {
     return await work();
   } catch (error) {
@@ -92,49 +98,32 @@ async function backUpOrExplain<T>({ tell }: Scene, agent: ServerProcess, work: (
   }
 }
 
-interface Running {
-  readonly cluster: ControlPlane;
-  readonly kopia: Kopia;
-  readonly podUid: string;
+interface Saved {
+  /** What was backed up. */
+  readonly pod: DemoPod;
+  readonly snapshot: string;
 }
 
-/** What can be tried, with the programs that this machine has. */
-async function explain({ folder }: Scene, { cluster, kopia, podUid }: Running): Promise<void> {
-  const file = `${folder}/another-backup.json`;
-  await Deno.writeTextFile(file, JSON.stringify(backupOf(podUid, "demo-2"), undefined, 2));
-  const path = `/apis/velero.io/v1/namespaces/${namespace}/podvolumebackups`;
-  const curl = `curl --silent --cacert ${cluster.caFile} --cert ${cluster.adminCert} ` +
-    `--key ${cluster.adminKey}`;
-  const json = "--header 'Content-Type: application/json'";
-  const [create, list] = await hasProgram("kubectl")
-    ? [`kubectl create -f ${file}`, `kubectl get podvolumebackups -n ${namespace}`]
-    : [
-      `${curl} ${json} --data @${file} ${cluster.server}${path}`,
-      `${curl} ${cluster.server}${path}`,
-    ];
-  const snapshots = `KOPIA_PASSWORD='${password}' ${kopia.program} ` +
-    `--config-file=${kopia.configFile} snapshot list --all`;
-  console.log(`
-Left running. Try:
-
-  export KUBECONFIG=${cluster.kubeconfig}
-  ${create}
-  ${list}
-  ${snapshots}
-
-The agent's log is ${folder}/agent.log.
-Stop everything and remove its files:
-
-  kill ${Deno.pid}
-`);
+async function restoreWithKopia(scene: Scene, kopia: Kopia, { pod, snapshot }: Saved) {
+  const restored = `${scene.folder}/restored`;
+  await kopia.run("snapshot", "restore", snapshot, restored);
+  await compare(scene, pod.volume, restored);
 }
 
-async function hasProgram(name: string): Promise<boolean> {
-  const { success } = await new Deno.Command("sh", {
-    args: ["-c", `command -v ${name}`],
-    stdout: "null",
-  }).output();
-  return success;
+async function restoreIntoPod(scene: Scene, cluster: ControlPlane, { pod, snapshot }: Saved) {
+  const again = await makeWaitingPod(scene, cluster);
+  await restore(scene, cluster, { pod: again, snapshotID: snapshot });
+  await compare(scene, pod.volume, again.volume);
+  return again;
+}
+
+async function compare({ tell }: Scene, volume: string, restored: string) {
+  const { entries, bytes, differences } = await compareFolders(volume, restored);
+  if (differences.length > 0) {
+    throw new Error(`The restored files differ:\n${differences.slice(0, 20).join("\n")}`);
+  }
+  tell.detail(`${entries} files, folders and links, ${megabytes(bytes)}: content, mode, owner,`);
+  tell.detail("modification time of files and target of links are equal");
 }
 
 /** Plays in a process of its own, shows what it tells, and ends when that one stays behind alone. */

@@ -1,10 +1,7 @@
 import { fileURLToPath } from "node:url";
-import { stringify } from "yaml";
 import type { Pod } from "../../lib/api/core.ts";
-import { type PodVolumeBackup, podVolumeBackups } from "../../lib/api/pod_volume_backup.ts";
+import type { PodVolumeBackup } from "../../lib/api/pod_volume_backup.ts";
 import { deadline, sleep } from "../../lib/base/abort.ts";
-import { createClient } from "../../lib/kube/client.ts";
-import { connect } from "../../lib/kube/connection.ts";
 import type { KubeObject } from "../../lib/kube/object.ts";
 import { type ControlPlane, startControlPlane } from "../support/control_plane.ts";
 import { installCrds } from "../support/install_crds.ts";
@@ -20,13 +17,23 @@ import { freePorts } from "../support/ports.ts";
 import { runProcess } from "../support/process.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { tool } from "../support/tools.ts";
-import { megabytes, type Narrator, seconds } from "./narrator.ts";
+import type { Narrator } from "./narrator.ts";
 
 export const binary = fileURLToPath(new URL("../../dist/longshore", import.meta.url));
 
 export const namespace = "velero";
+/** Fast nodes move five volumes at once, all others two. */
+export const configMap = "node-agent-config";
+const nodeAgentConfig = {
+  loadConcurrency: {
+    globalConfig: 2,
+    perNodeConfig: [
+      { nodeSelector: { matchLabels: { "example.invalid/disk": "slow" } }, number: 1 },
+      { nodeSelector: { matchLabels: { "example.invalid/disk": "fast" } }, number: 5 },
+    ],
+  },
+};
 const never = new AbortController().signal;
-const backupLimitMs = 180_000;
 
 export interface Scene {
   /** Everything of the demo lies below it. */
@@ -41,20 +48,38 @@ export async function startCluster({ folder, stack, tell }: Scene): Promise<Cont
   for (const name of [namespace, "app"]) {
     await controlPlane.call("POST", "/api/v1/namespaces", { metadata: { name } });
   }
+  const labels = { "example.invalid/disk": "fast" };
+  await controlPlane.call("POST", "/api/v1/nodes", { metadata: { name: "node-1", labels } });
+  await controlPlane.call("POST", `/api/v1/namespaces/${namespace}/configmaps`, {
+    metadata: { name: configMap },
+    data: { "node-agent-config.json": JSON.stringify(nodeAgentConfig, undefined, 2) },
+  });
   tell.detail(`kube-apiserver at ${controlPlane.server}; the definitions of manifests/crds are in`);
   return controlPlane;
 }
 
-/** There is no kubelet: the pod is made Running by hand, and its volume lies where a kubelet has it. */
-export async function makePod({ folder, tell }: Scene, controlPlane: ControlPlane) {
+export interface DemoPod {
+  readonly name: string;
+  readonly uid: string;
+  /** The folder of its volume. */
+  readonly volume: string;
+}
+
+/** There is no kubelet: the pod's status is written by hand, its volume lies where a kubelet has it. */
+export async function makePod(
+  { folder, tell }: Scene,
+  controlPlane: ControlPlane,
+  object: Pod = pod(),
+): Promise<DemoPod> {
   const path = "/api/v1/namespaces/app/pods";
-  const { metadata } = await controlPlane.call<Pod>("POST", path, pod());
-  const uid = metadata.uid ?? "";
-  await controlPlane.call("PATCH", `${path}/web/status`, { status: { phase: "Running" } });
+  const { status } = object;
+  const { metadata } = await controlPlane.call<Pod>("POST", path, object);
+  const { name, uid = "" } = metadata;
+  await controlPlane.call("PATCH", `${path}/${name}/status`, { status });
   const volume = `${folder}/pods/${uid}/volumes/kubernetes.io~empty-dir/data`;
   await Deno.mkdir(volume, { recursive: true });
-  tell.detail(`pod app/web, volume "data": ${volume}`);
-  return { uid, volume };
+  tell.detail(`pod app/${name}, volume "data": ${volume}`);
+  return { name, uid, volume };
 }
 
 export interface Kopia {
@@ -104,12 +129,17 @@ export async function makeRepository(
   return { program, configFile, run };
 }
 
+export interface DemoAgent extends ServerProcess {
+  readonly metricsAddress: string;
+}
+
 export async function startAgent(
   { folder, stack, tell }: Scene,
   controlPlane: ControlPlane,
   kopia: Kopia,
-): Promise<ServerProcess> {
+): Promise<DemoAgent> {
   const [port] = freePorts(1);
+  const metricsAddress = `127.0.0.1:${port}`;
   const args = [
     "server",
     `--kubeconfig=${controlPlane.kubeconfig}`,
@@ -117,7 +147,8 @@ export async function startAgent(
     "--node-name=node-1",
     `--host-pods=${folder}/pods`,
     `--kopia=${kopia.program}`,
-    `--metrics-address=127.0.0.1:${port}`,
+    `--node-agent-configmap=${configMap}`,
+    `--metrics-address=${metricsAddress}`,
     "--progress-interval=200ms",
   ];
   tell.detail(`dist/longshore ${args.join(" ")}`);
@@ -125,12 +156,12 @@ export async function startAgent(
   const agent = startServer(binary, args, { logFile, cwd: folder, env: { HOME: folder } });
   stack.use(agent);
   using limit = deadline(never, 20_000, "The start of the agent");
-  while (!await answers(`http://127.0.0.1:${port}/metrics`)) {
+  while (!await answers(`http://${metricsAddress}/metrics`)) {
     if (agent.hasEnded()) throw new Error(`The agent ended at once:\n${agent.logTail()}`);
     await sleep(50, limit.signal);
   }
   tell.detail(`its log: ${logFile}`);
-  return agent;
+  return { ...agent, metricsAddress };
 }
 
 async function answers(url: string): Promise<boolean> {
@@ -143,45 +174,8 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Creates the object and tells each change of it until it is Completed; answers the snapshot's id. */
-export async function backUp(
-  { tell }: Scene,
-  controlPlane: ControlPlane,
-  podUid: string,
-): Promise<string> {
-  const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
-  await using client = createClient(connection, { userAgent: "longshore-demo" });
-  const started = performance.now();
-  const created = await client.create(podVolumeBackups, backupOf(podUid), never);
-  tell.detail(`PodVolumeBackup ${namespace}/${created.metadata.name}`);
-  using limit = deadline(never, backupLimitMs, "The backup");
-  const events = client.watch(podVolumeBackups, {
-    namespace,
-    resourceVersion: created.metadata.resourceVersion ?? "",
-    timeoutSeconds: backupLimitMs / 1_000,
-    readDeadlineMs: backupLimitMs,
-  }, limit.signal);
-  for await (const event of events) {
-    if (event.type === "BOOKMARK" || event.type === "OPENED") continue;
-    const { status } = event.object;
-    tell.detail(`${seconds(performance.now() - started).padStart(6)}  ${progressOf(status)}`);
-    if (status?.phase === "Failed") throw new Error(`The backup failed: ${status.message}`);
-    if (status?.phase !== "Completed") continue;
-    tell.detail(stringify({ status }));
-    return status.snapshotID ?? "";
-  }
-  throw new Error("The watch ended before the backup was Completed");
-}
-
 /** A new PodVolumeBackup of the demo's volume, as a Velero server would make it. */
 export function backupOf(podUid: string, name = "demo-1"): PodVolumeBackup {
   const pod = { kind: "Pod", namespace: "app", name: "web", uid: podUid };
   return podVolumeBackup({ name, spec: { pod } });
-}
-
-function progressOf(status: PodVolumeBackup["status"]): string {
-  const { bytesDone, totalBytes } = status?.progress ?? {};
-  const phase = (status?.phase ?? "New").padEnd(11);
-  if (bytesDone === undefined) return phase;
-  return `${phase} ${megabytes(bytesDone)}${totalBytes ? ` of ${megabytes(totalBytes)}` : ""}`;
 }
