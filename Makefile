@@ -20,7 +20,7 @@ object_tests := $(addprefix tests/e2e/,$(addsuffix _test.ts,backup cancel leftov
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## back up a pod volume for real, restore it with stock kopia, compare (KEEP=1 leaves it up)
+demo: build ## back up and restore pod volumes for real, compare, play an operator (KEEP=1 leaves it up)
 	@tests/tools/tool etcd kube-apiserver kopia >/dev/null
 	@deno run --allow-all tests/demo/demo.ts
 

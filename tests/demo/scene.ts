@@ -138,6 +138,7 @@ export async function startAgent(
   controlPlane: ControlPlane,
   kopia: Kopia,
 ): Promise<DemoAgent> {
+  await makeAgentPod(folder, controlPlane);
   const [port] = freePorts(1);
   const metricsAddress = `127.0.0.1:${port}`;
   const args = [
@@ -162,6 +163,20 @@ export async function startAgent(
   }
   tell.detail(`its log: ${logFile}`);
   return { ...agent, metricsAddress };
+}
+
+/** As the agent's DaemonSet makes it: by it, mark-stale knows that the node has a living agent. */
+async function makeAgentPod(folder: string, controlPlane: ControlPlane): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const name = "node-agent-1";
+  const object = pod({ name, namespace, labels: { name: "node-agent" } });
+  const { metadata } = await controlPlane.call<Pod>("POST", path, object);
+  const startedAt = new Date().toISOString().replace(/\.\d+/, "");
+  const state = { running: { startedAt } };
+  const container = { name: "web", image: "", imageID: "", ready: true, restartCount: 0, state };
+  const status = { phase: "Running", containerStatuses: [container] };
+  await controlPlane.call("PATCH", `${path}/${name}/status`, { status });
+  await Deno.mkdir(`${folder}/pods/${metadata.uid}`, { recursive: true });
 }
 
 async function answers(url: string): Promise<boolean> {
