@@ -17,18 +17,17 @@ export interface ProbeOptions {
   readonly log: Log;
 }
 
+/** What a kind's CRD knows, or why the kind cannot be worked on. */
+export type Probed = Capabilities | { readonly skew: string };
+
 export interface InstalledCrds {
-  readonly backups: Capabilities;
-  /** Absent: the restores cannot be done, and why. */
-  readonly restores: Capabilities | { readonly skew: string };
+  readonly backups: Probed;
+  readonly restores: Probed;
 }
 
 const tries = 10;
 
-/**
- * Ten tries, one second apart, while the API server is away. Throws when the CRD of backups is not
- * there or lacks what every backup needs.
- */
+/** Ten tries, one second apart, while the API server is away. */
 export async function probeCrds(
   { connection, userAgent, log }: ProbeOptions,
   signal: AbortSignal,
@@ -37,8 +36,8 @@ export async function probeCrds(
   for (let attempt = 1;; attempt++) {
     try {
       const [backups, restores] = await Promise.all([
-        capabilitiesOf(client, podVolumeBackups, signal),
-        capabilitiesOf(client, podVolumeRestores, signal).catch(skewOf),
+        probe(client, podVolumeBackups, signal),
+        probe(client, podVolumeRestores, signal),
       ]);
       return { backups, restores };
     } catch (error) {
@@ -53,19 +52,20 @@ export function crdName({ plural, group }: Resource<KubeObject>): string {
   return `${plural}.${group}`;
 }
 
-async function capabilitiesOf<T extends KubeObject>(
+/** What one kind lacks must not stop the other. */
+async function probe<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
   signal: AbortSignal,
-): Promise<Capabilities> {
+): Promise<Probed> {
   const name = crdName(resource);
-  const definition = await client.get(customResourceDefinitions, { name }, signal);
-  return readCapabilities(definition, resource);
-}
-
-/** What only the restores lack must not stop the backups. */
-function skewOf(error: unknown) {
-  if (error instanceof ConfigError) return { skew: error.message };
-  if (!isNotFound(error)) throw error;
-  return { skew: `The CRD "${crdName(podVolumeRestores)}" is not installed` };
+  try {
+    const definition = await client.get(customResourceDefinitions, { name }, signal);
+    return readCapabilities(definition, resource);
+  } catch (error) {
+    if (error instanceof ConfigError) return { skew: error.message };
+    if (!isNotFound(error)) throw error;
+    const remedy = "install the CRDs of Velero 1.15 to 1.18 (velero install --crds-only)";
+    return { skew: `The CRD "${name}" is not installed; ${remedy}` };
+  }
 }

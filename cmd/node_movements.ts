@@ -6,14 +6,13 @@ import { podVolumeRestores } from "../lib/api/pod_volume_restore.ts";
 import type { Repositories } from "../lib/datapath/repositories.ts";
 import type { KubeClient } from "../lib/kube/client.ts";
 import type { Recorder } from "../lib/kube/events.ts";
-import type { KubeObject, Resource } from "../lib/kube/object.ts";
 import type { Capabilities } from "../lib/movement/capabilities.ts";
 import { createMovements, type Movements } from "../lib/movement/controller.ts";
 import type { Movable, MovementKind } from "../lib/movement/kind.ts";
 import { podVolumeBackupKind } from "../lib/movement/pod_volume_backup.ts";
 import { podVolumeRestoreKind } from "../lib/movement/pod_volume_restore.ts";
 import { type SlotPool, slotPool } from "../lib/movement/slots.ts";
-import { crdName, type InstalledCrds } from "./crd_probe.ts";
+import type { InstalledCrds } from "./crd_probe.ts";
 import { addWatch, type Watches } from "./health.ts";
 import { type MovementMetrics, movementMetrics } from "./movement_metrics.ts";
 import { movementObserver } from "./movement_observer.ts";
@@ -49,9 +48,11 @@ export function nodeMovements(needs: NodeMovementsOptions): Pick<Movements, "run
     holder: `${node}/${crypto.randomUUID()}`,
   };
   const place = { client, node, hostPods, repositories };
-  const running = [movementsOf(shared, podVolumeBackupKind(place), crds.backups)];
-  const { restores } = crds;
-  reportSkew(needs, podVolumeRestores, "skew" in restores ? restores.skew : undefined);
+  const { backups, restores } = crds;
+  const running: Movements[] = [];
+  if (!("skew" in backups)) {
+    running.push(movementsOf(shared, podVolumeBackupKind(place), backups));
+  }
   if (!("skew" in restores)) {
     const log = logger("movement");
     const health = addWatch(needs.watches, "pods");
@@ -81,27 +82,6 @@ function movementsOf<T extends Movable>(
     }),
     log: logger("movement"),
   });
-}
-
-/** A CRD that lacks what is needed: named in the log, in an event about it, and by a metric. */
-function reportSkew(
-  { metrics, recorder }: NodeMovementsOptions,
-  resource: Resource<KubeObject>,
-  skew: string | undefined,
-): void {
-  const crd = crdName(resource);
-  const gauge = metrics.gauge({
-    name: "longshore_crd_skew",
-    help: "1 when a CRD is missing or lacks what its kind needs, which is then not worked on.",
-    labels: ["crd"],
-  });
-  gauge.set({ crd }, skew === undefined ? 0 : 1);
-  if (skew === undefined) return;
-  logger("server").error("A kind is not worked on: its CRD lacks what is needed", { crd, skew });
-  recorder.event(
-    { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: crd },
-    { type: "Warning", reason: "CrdSkew", message: skew },
-  );
 }
 
 function sample({ metrics, slots, watches }: Shared, running: readonly Movements[]): void {

@@ -8,8 +8,11 @@ import { createRecorder } from "../lib/kube/events.ts";
 import type { Movements } from "../lib/movement/controller.ts";
 import type { Command, World } from "./command.ts";
 import { probeCrds } from "./crd_probe.ts";
+import { reportSkew } from "./crd_skew.ts";
+import { followDataMovements } from "./data_movements.ts";
 import type { Watches } from "./health.ts";
 import { openHeart } from "./heart.ts";
+import { podVoice } from "./pod_voice.ts";
 import { listenForMetrics } from "./metrics_listener.ts";
 import { nodeMovements } from "./node_movements.ts";
 import { setUpNode } from "./node_setup.ts";
@@ -57,6 +60,10 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   await using client = createClient(connection, { userAgent });
   const metrics = createMetrics();
   const watches: Watches = new Map();
+  const recorder = createRecorder(client, { component: "longshore", host: node });
+  await using _recorder = recorder;
+  const voice = podVoice({ ...options, client, recorder, log });
+  await reportSkew(crds, { metrics, voice, log }, world.signal);
   const setup = await setUpNode(options, { client, metrics, watches, log }, world.signal);
   await using heart = openHeart(watches, { connection, userAgent, namespace });
   const vitals = { watches, pulse: heart.pulse, intake: world.signal };
@@ -65,8 +72,6 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   await using repositories = await openRepositories(options, {
     ...{ client, world, concurrency: setup.concurrency },
   });
-  const recorder = createRecorder(client, { component: "longshore", host: node });
-  await using _recorder = recorder;
   const movements = nodeMovements({
     ...{ options, client, metrics, recorder, repositories, crds, watches },
     concurrency: setup.concurrency,
@@ -75,6 +80,7 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
     runUntilStopped(movements, { graceMs: options.graceMs, log }, world.signal),
     setup.followConfig(world.signal),
     heart.beat(world.signal),
+    followDataMovements({ client, recorder, log, namespace, node }, world.signal),
   ]);
   log.info("Longshore stops");
 }

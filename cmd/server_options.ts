@@ -12,6 +12,8 @@ export interface ServerOptions {
   readonly logFormat: LogFormat;
   readonly namespace: string;
   readonly node: string;
+  /** Of the pod that the agent runs in, if it does: $POD_NAME, else $HOSTNAME. */
+  readonly podName?: string;
   readonly connection: ConnectOptions;
   readonly metricsAddress: ListenAddress;
   readonly resourceTimeoutMs: number;
@@ -135,10 +137,12 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
     );
   }
   const kopia = textOf(flags, "kopia");
+  const podName = world.env("POD_NAME") || world.env("HOSTNAME");
   const nodeAgentConfigMap = textOf(flags, "node-agent-configmap") ||
     textOf(flags, "node-agent-config");
   return {
     ...options,
+    ...(podName && { podName }),
     ...(kopia !== "" && { kopia }),
     ...(nodeAgentConfigMap !== "" && { nodeAgentConfigMap }),
   };

@@ -26,6 +26,7 @@ export interface CustomResourceVersion {
 /** The part of a structural schema that says which fields and enumeration values exist. */
 export interface OpenApiSchema {
   readonly type?: string;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
   readonly enum?: readonly unknown[];
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, OpenApiSchema>>;

@@ -14,6 +14,9 @@ export const labels = {
   storageLocation: "velero.io/storage-location",
   repositoryType: "velero.io/repository-type",
   asyncOperationId: "velero.io/async-operation-id",
+  /** On a pod that moves one object's data: the object's name. */
+  dataUpload: "velero.io/data-upload",
+  dataDownload: "velero.io/data-download",
   /** Present while an object is Accepted or Prepared. */
   exposeOngoing: "velero.io/expose-on-going",
 } as const;

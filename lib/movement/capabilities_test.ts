@@ -9,6 +9,10 @@ interface Given {
   readonly version?: string;
   readonly statusAddress?: true;
   readonly selectable?: string;
+  /** Of the status, beside the phase. */
+  readonly fields?: readonly string[];
+  /** The schema keeps whatever is written. */
+  readonly open?: true;
 }
 
 const older = ["New", "InProgress", "Completed", "Failed"];
@@ -23,8 +27,10 @@ const newer = [
   "Failed",
 ];
 
+const all = ["snapshotID", "path", "message", "startTimestamp", "completionTimestamp", "progress"];
+
 function definition(
-  { phases, cancel, version = "v1", statusAddress, selectable }: Given,
+  { phases, cancel, version = "v1", statusAddress, selectable, fields = all, open }: Given,
 ): CustomResourceDefinition {
   const phase = phases === undefined ? { type: "string" } : { type: "string", enum: phases };
   return {
@@ -42,7 +48,9 @@ function definition(
           openAPIV3Schema: {
             properties: {
               spec: { properties: cancel === undefined ? {} : { cancel: { type: "boolean" } } },
-              status: { properties: { phase } },
+              status: open ? { "x-kubernetes-preserve-unknown-fields": true } : {
+                properties: { phase, ...Object.fromEntries(fields.map((name) => [name, {}])) },
+              },
             },
           },
         },
@@ -86,5 +94,29 @@ Deno.test("a CRD without the needed version or phases is refused with what to in
     () => read({ phases: older, version: "v9" }),
     /does not serve v1, only v9; install/,
   );
+  assert.throws(
+    () => read({ phases: older, fields: ["message"] }),
+    /PodVolumeBackup status fields snapshotID; install/,
+  );
   assert.throws(() => read({ phases: ["New", "Completed"] }), /phases InProgress, Failed; install/);
+});
+
+Deno.test("what is missing without being needed is told with what follows, and not written", () => {
+  assert.deepEqual(read({ phases: older }).lacks, []);
+  const { lacks, statusFields } = read({ phases: older, fields: ["snapshotID", "message"] });
+  assert.deepEqual([...statusFields ?? []], ["phase", "snapshotID", "message"]);
+  assert.deepEqual(lacks.map((text) => text.split(":")[0]), [
+    "it has no status.startTimestamp",
+    "it has no status.completionTimestamp",
+    "it has no status.progress",
+  ]);
+  assert.match(
+    read({ phases: older, cancel: true }).lacks[0] ?? "",
+    /spec\.cancel but not the phases Canceling, Canceled: nothing is canceled/,
+  );
+});
+
+Deno.test("a schema that keeps whatever is written lacks nothing", () => {
+  const { lacks, statusFields } = read({ open: true });
+  assert.deepEqual([lacks, statusFields], [[], undefined]);
 });

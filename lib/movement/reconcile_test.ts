@@ -55,6 +55,7 @@ async function pass({ phase, cancel, leftover, lost }: Given) {
       statusNode: false,
       statusSubresource: false,
       selectable: new Set(),
+      lacks: [],
     },
     ...{ node: "n1", holder: "h", progressIntervalMs: 0, log: logger("test"), work: signal },
     now: () => new Date("2026-01-02T03:04:05Z"),

@@ -45,7 +45,7 @@ export interface StatusWriter {
 export interface StatusOptions<T extends Movable> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
-  readonly capabilities: Pick<Capabilities, "statusSubresource">;
+  readonly capabilities: Pick<Capabilities, "statusSubresource" | "statusFields">;
   /** Stands in the claim annotation, so that a claim whose answer was lost is known again. */
   readonly holder: string;
 }
@@ -59,7 +59,7 @@ export function holderNode({ annotations }: ObjectMeta): string | undefined {
 }
 
 export function statusWriter<T extends Movable>(options: StatusOptions<T>): StatusWriter {
-  const { client, resource, holder } = options;
+  const { client, resource, capabilities, holder } = options;
   const send = patcher(options);
   return {
     async claim(held, { status, ...metadata }, signal) {
@@ -81,7 +81,8 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
       const ours = now.metadata.uid === held.uid && !isFinal(now.status?.phase ?? "New");
       return ours ? heldOf(now) : held;
     },
-    finish(held, change, signal) {
+    finish(held, wanted, signal) {
+      const change = { ...wanted, status: fitting(wanted.status, capabilities) };
       const what = `the result of ${resource.kind} "${held.namespace}/${held.name}"`;
       const options = { what, mayPass: isMendable };
       return writeUntilDone((signal) => finishOnce(held, change, signal), signal, options);
@@ -111,7 +112,9 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
 export function patcher<T extends Movable>(
   { client, resource, capabilities }: Omit<StatusOptions<T>, "holder">,
 ) {
-  return async (held: Held, { status, ...edits }: Change, signal: AbortSignal): Promise<T> => {
+  return async (held: Held, change: Change, signal: AbortSignal): Promise<T> => {
+    const { status: wanted, ...edits } = change;
+    const status = fitting(wanted, capabilities);
     const { namespace, name } = held;
     const guard = held.resourceVersion === "" ? {} : { resourceVersion: held.resourceVersion };
     const metadata = { ...guard, ...edits };
@@ -133,6 +136,15 @@ export function patcher<T extends Movable>(
     } as const;
     return await client.patch(resource, patch, signal);
   };
+}
+
+/** Only what the CRD keeps. */
+function fitting(
+  status: Change["status"],
+  { statusFields }: Pick<Capabilities, "statusFields">,
+): Change["status"] {
+  if (statusFields === undefined) return status;
+  return Object.fromEntries(Object.entries(status).filter(([field]) => statusFields.has(field)));
 }
 
 /** The object as it is now; undefined when it is gone or another one has its name. */

@@ -30,7 +30,10 @@ Deno.test({
       assert.equal(status?.phase, "Completed", status?.message);
       assert.equal((await stage.endEventsOf(name)).length, 1);
       await agent.stop();
-      assert.deepEqual(agent.log().filter(({ level }) => /warn|error/.test(level)), []);
+      const oddities = agent.log().filter(({ level, kind }) =>
+        /warn|error/.test(level) && !String(kind).startsWith("Data") // CRDs of Velero have them
+      );
+      assert.deepEqual(oddities, []);
     });
 
     for (const resource of ["pods", "secrets", "backupstoragelocations", "backuprepositories"]) {
@@ -53,7 +56,8 @@ Deno.test({
         assert.equal((await stage.ended(await stage.backup(pod))).status?.phase, "Completed");
       }
       await agent.stop();
-      assert.equal(agent.log().filter(({ level }) => level === "warning").length, 1);
+      const warnings = agent.log().filter(({ level, kind }) => level === "warning" && !kind);
+      assert.equal(warnings.length, 1);
       assertWholeLog(agent.log());
     });
 
