@@ -12,7 +12,8 @@ import type { KubeClient } from "../lib/kube/client.ts";
 import type { Recorder } from "../lib/kube/events.ts";
 import { kubeSource } from "../lib/kube/kube_source.ts";
 import { keyOf, type Resource } from "../lib/kube/object.ts";
-import { watchForever, type WatchSource } from "../lib/kube/watch.ts";
+import { watchForever } from "../lib/kube/watch.ts";
+import type { WatchSource } from "../lib/kube/watch_source.ts";
 
 export interface DataMovementsNeeds {
   readonly client: KubeClient;
@@ -116,11 +117,11 @@ function newcomers(
   const source = kubeSource(client, resource, { namespace, trim });
   return {
     ...source,
-    async *list(signal) {
+    async *list(_how, signal) {
       const page = { namespace, limit: 1 };
       const now = known ?? (await client.list(resource, page, signal)).resourceVersion;
       known = undefined; // it is too old when a second one is asked for
-      yield { objects: [], resourceVersion: now };
+      yield { items: [], resourceVersion: now };
     },
   };
 }
