@@ -26,7 +26,7 @@ demo: build ## back up and restore pod volumes for real, compare, play an operat
 
 test: build tools ## all tests; closes with "N passed, N failed, N skipped"
 	@node build/test.mjs run deno task static \
-	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts \
+	  -- --parallel --trace-leaks lib cmd tests/layers_test.ts tests/manifests_test.ts \
 	  -- DENO_JOBS=2 --parallel --trace-leaks tests/integration \
 	  $(addprefix -- DENO_JOBS=2 --parallel --trace-leaks ,$(wildcard tests/e2e)) \
   $(foreach version,$(velero_versions), \
