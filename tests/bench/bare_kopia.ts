@@ -9,9 +9,9 @@ export interface KopiaCall {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Waits until the agent's kopia makes a snapshot, and notes how it was called. */
-export async function seenSnapshot(agent: number, program: string): Promise<KopiaCall> {
-  return await until("the agent's kopia makes a snapshot", () => {
+/** Waits until the agent's kopia makes or restores a snapshot, and notes how it was called. */
+export async function seenMoving(agent: number, program: string): Promise<KopiaCall> {
+  return await until("the agent's kopia moves data", () => {
     // Before it becomes kopia the process is setpriv, with the same arguments behind its own.
     const mover = moversOf(agent).find(({ args }) => args[0] === program);
     if (mover === undefined) return undefined;
@@ -30,32 +30,49 @@ export interface BareKopia {
 }
 
 /**
- * Repeats a command that the agent has run: its flags, its environment and a copy of its connection,
+ * Repeats a backup that the agent has run: its flags, its environment and a copy of its connection,
  * so that the two differ in nothing but the agent.
  */
-export async function bareKopia(
-  seen: KopiaCall,
-  folder: string,
-): Promise<BareKopia> {
-  await Deno.mkdir(`${folder}/tmp`, { recursive: true });
-  const config = await copyConnection(valueOf(seen, "--config-file"), `${folder}/connection`);
-  const env = { ...seen.env, HOME: folder, TMPDIR: `${folder}/tmp` };
+export async function bareKopia(seen: KopiaCall, folder: string): Promise<BareKopia> {
+  const run = await bareRunner(seen, folder);
   const [owner] = valueOf(seen, "--override-source").split(":");
   return {
-    async snapshot(volumePath, sourcePath) {
-      const args = seen.args.with(2, volumePath).map((arg) => {
-        if (arg.startsWith("--config-file=")) return `--config-file=${config}`;
-        if (!arg.startsWith("--override-source=")) return arg;
-        return `--override-source=${owner}:${sourcePath}`;
-      });
-      const cpuBefore = childrensCpuSeconds(Deno.pid);
-      const started = performance.now();
-      const command = new Deno.Command(seen.program, { args, env, clearEnv: true, stdin: "null" });
-      const { code, stderr } = await command.output();
-      const seconds = (performance.now() - started) / 1_000;
-      if (code !== 0) throw new Error(`bare kopia failed: ${new TextDecoder().decode(stderr)}`);
-      return { seconds, cpuSeconds: childrensCpuSeconds(Deno.pid) - cpuBefore };
-    },
+    snapshot: (volumePath, sourcePath) =>
+      run((args) =>
+        args.with(2, volumePath).map((arg) =>
+          arg.startsWith("--override-source=") ? `--override-source=${owner}:${sourcePath}` : arg
+        )
+      ),
+  };
+}
+
+/** The same for a restore, into another folder. */
+export async function bareRestore(
+  seen: KopiaCall,
+  folder: string,
+): Promise<(snapshotID: string, target: string) => Promise<BareRun>> {
+  const run = await bareRunner(seen, folder);
+  return (snapshotID, target) => run((args) => args.with(2, snapshotID).with(3, target));
+}
+
+type Run = (change: (args: readonly string[]) => readonly string[]) => Promise<BareRun>;
+
+async function bareRunner(seen: KopiaCall, folder: string): Promise<Run> {
+  await Deno.mkdir(`${folder}/tmp`, { recursive: true });
+  const config = await copyConnection(valueOf(seen, "--config-file"), `${folder}/connection`);
+  const own = seen.args.map((arg) =>
+    arg.startsWith("--config-file=") ? `--config-file=${config}` : arg
+  );
+  const env = { ...seen.env, HOME: folder, TMPDIR: `${folder}/tmp` };
+  return async (change) => {
+    const cpuBefore = childrensCpuSeconds(Deno.pid);
+    const started = performance.now();
+    const args = [...change(own)];
+    const command = new Deno.Command(seen.program, { args, env, clearEnv: true, stdin: "null" });
+    const { code, stderr } = await command.output();
+    const seconds = (performance.now() - started) / 1_000;
+    if (code !== 0) throw new Error(`bare kopia failed: ${new TextDecoder().decode(stderr)}`);
+    return { seconds, cpuSeconds: childrensCpuSeconds(Deno.pid) - cpuBefore };
   };
 }
 

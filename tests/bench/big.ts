@@ -1,15 +1,13 @@
-import { sleep } from "../../lib/base/abort.ts";
 import type { Agent } from "../support/agent.ts";
 import { randomFile } from "../support/kopia.ts";
 import { runProcess } from "../support/process.ts";
 import { alternate } from "./alternate.ts";
-import type { BareKopia, BareRun } from "./bare_kopia.ts";
-import { type Measure, median, ratioOf } from "./measure.ts";
-import { childrensCpuSeconds, cpuSeconds, residentMiB, watchMemory } from "./processes.ts";
+import type { BareKopia } from "./bare_kopia.ts";
+import { measureRestore } from "./big_restore.ts";
+import { measuresOf, type Run, runLimitMs, runOfAgent, runOfBare } from "./big_runs.ts";
+import type { Measure } from "./measure.ts";
 import { openSite, type Site, type Stage } from "./stage.ts";
 import { warmUp } from "./warm_up.ts";
-
-const runLimitMs = 30 * 60_000;
 
 interface Load {
   readonly name: string;
@@ -17,14 +15,7 @@ interface Load {
   readonly fill: (folder: string) => Promise<void>;
 }
 
-interface Run extends BareRun {
-  /** Of the agent itself; its kopia left out. */
-  readonly ownCpuSeconds: number;
-  /** How much the agent's own memory grew; 0 for bare kopia. */
-  readonly grownMiB: number;
-}
-
-/** A volume of many files and one of a big file: time, CPU and memory beside bare kopia. */
+/** A volume of many files and one of a big file, there and back: time, CPU, memory; bare kopia. */
 export async function measureBig(stage: Stage): Promise<Measure[]> {
   const { files, megabytes } = stage.small
     ? { files: 5_000, megabytes: 256 }
@@ -48,30 +39,24 @@ async function measureLoad(stage: Stage, { name, title, fill }: Load): Promise<M
   await Deno.mkdir(data);
   await fill(data);
   await runProcess("sync", []);
-  const pairs = await alternate<Run>(stage.small ? 2 : 4, { // even: each side goes first as often
-    ours: (round) => oursOf(stage, { site, data, namespace: `ours-${name}-${round}` }),
-    peers: (round) => peersOf(stage, { site, data, namespace: `peers-${name}-${round}` }),
+  const rounds = stage.small ? 2 : 4; // even: each side goes first as often
+  const oursIn = (round: number) => `ours-${name}-${round}`;
+  const last = rounds - 1;
+  const pairs = await alternate<Run>(rounds, {
+    ours: (round) =>
+      oursOf(stage, {
+        ...{ site, data, namespace: oursIn(round) },
+        after: round === last ? "keep" : "remove",
+      }),
+    peers: (round) =>
+      peersOf(stage, { site, data, namespace: `peers-${name}-${round}`, after: "remove" }),
   });
   await Deno.remove(data, { recursive: true });
-  const pick = (what: "seconds" | "cpuSeconds") =>
-    pairs.map(({ ours, peers }) => ({ ours: ours[what], peers: peers[what] }));
-  return [
-    ratioOf(pick("seconds"), { name: `big: ${title}, time`, unit: "s", limit: 1.05 }),
-    ratioOf(pick("cpuSeconds"), { name: `big: ${title}, CPU`, unit: "s", limit: 1.05 }),
-    {
-      is: "fact",
-      name: `big: ${title}, CPU of the agent itself`,
-      unit: "s",
-      value: median(pairs.map(({ ours }) => ours.ownCpuSeconds)),
-    },
-    {
-      is: "value",
-      name: `big: ${title}, growth of the agent's memory`,
-      unit: "MiB",
-      value: Math.max(...pairs.map(({ ours }) => ours.grownMiB)),
-      limit: 15,
-    },
-  ];
+  const namespace = oursIn(last);
+  const { snapshotID } = await site.phases.ended(bigName(namespace));
+  const restores = await measureRestore(stage, { site, namespace, snapshotID, title });
+  await Deno.remove(site.repositoryPath(namespace), { recursive: true });
+  return [...measuresOf(pairs, `big: ${title}`), ...restores];
 }
 
 interface Place {
@@ -79,42 +64,41 @@ interface Place {
   readonly data: string;
   /** For a repository of its own. */
   readonly namespace: string;
+  /** What becomes of the repository. */
+  readonly after: "keep" | "remove";
 }
 
-async function oursOf(stage: Stage, { site, data, namespace }: Place): Promise<Run> {
-  await using prepared = await prepare(stage, { site, namespace });
-  const { agent } = prepared;
-  const name = `big-${namespace}`;
+function bigName(namespace: string): string {
+  return `big-${namespace}`;
+}
+
+async function oursOf(stage: Stage, { data, ...place }: Place): Promise<Run> {
+  await using prepared = await prepare(stage, place);
+  const { site, namespace } = place;
+  const name = bigName(namespace);
   const volume = await site.addVolume(namespace, "big");
   await Deno.remove(volume.path);
   await Deno.rename(data, volume.path);
   await runProcess("sync", []);
-  using memory = watchMemory(agent.pid);
-  const memoryBefore = residentMiB(agent.pid);
-  const cpuBefore = cpuSeconds(agent.pid);
-  const kopiasBefore = childrensCpuSeconds(agent.pid);
-  const sent = await site.backUp(name, volume);
-  const seconds = (await site.phases.seen(name, "Completed", runLimitMs) - sent) / 1_000;
-  const cpu = cpuSeconds(agent.pid) - cpuBefore;
-  const ownCpuSeconds = cpu - (childrensCpuSeconds(agent.pid) - kopiasBefore);
-  await sleep(500, stage.signal); // what it allocates for the end counts as well
-  const grownMiB = memory.highestMiB - memoryBefore;
+  const run = await runOfAgent(stage, prepared.agent, async () => {
+    const sent = await site.backUp(name, volume);
+    return (await site.phases.seen(name, "Completed", runLimitMs) - sent) / 1_000;
+  });
   await Deno.rename(volume.path, data);
-  return { seconds, cpuSeconds: cpu, ownCpuSeconds, grownMiB };
+  return run;
 }
 
-async function peersOf(stage: Stage, { site, data, namespace }: Place): Promise<Run> {
-  await using prepared = await prepare(stage, { site, namespace });
+async function peersOf(stage: Stage, { data, ...place }: Place): Promise<Run> {
+  await using prepared = await prepare(stage, place);
   await prepared.agent.stop();
   await runProcess("sync", []);
-  const run = await prepared.bare.snapshot(data, `bare/${namespace}`);
-  return { ...run, ownCpuSeconds: 0, grownMiB: 0 };
+  return runOfBare(await prepared.bare.snapshot(data, `bare/${place.namespace}`));
 }
 
 /** A new repository, an agent that is connected to it, and a bare kopia that is. */
 async function prepare(
   stage: Stage,
-  { site, namespace }: Omit<Place, "data">,
+  { site, namespace, after }: Omit<Place, "data">,
 ): Promise<AsyncDisposable & { readonly agent: Agent; readonly bare: BareKopia }> {
   const repository = await site.addRepository(namespace);
   const agent = await site.startAgent();
@@ -124,7 +108,7 @@ async function prepare(
     bare,
     async [Symbol.asyncDispose]() {
       await agent[Symbol.asyncDispose]();
-      await Deno.remove(repository, { recursive: true });
+      if (after === "remove") await Deno.remove(repository, { recursive: true });
     },
   };
 }

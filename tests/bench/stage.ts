@@ -74,6 +74,8 @@ export interface Site extends AsyncDisposable {
   readonly restorePhases: Phases;
   /** A repository for the volumes of a new namespace with this name; answers its folder. */
   addRepository(volumeNamespace: string): Promise<string>;
+  /** Its folder. */
+  repositoryPath(volumeNamespace: string): string;
   addVolume(volumeNamespace: string, name: string): Promise<Volume>;
   /** Of a pod that waits until it is restored. */
   addWaiting(volumeNamespace: string, name: string): Promise<Volume>;
@@ -105,6 +107,7 @@ export async function openSite(stage: Stage, name: string): Promise<Site> {
     spec: { config: { fspath: `${place}/store` } },
   });
   await client.create(backupStorageLocations, location, signal);
+  const repositoryPath = (volumeNamespace: string) => `${place}/store/kopia/${volumeNamespace}`;
   const phasesOf = <T extends Movable>(resource: Resource<T>) =>
     followPhases(client, { resource, namespace }, signal);
   const phases = await phasesOf(podVolumeBackups);
@@ -120,9 +123,10 @@ export async function openSite(stage: Stage, name: string): Promise<Site> {
   };
   return {
     ...{ namespace, node, phases, restorePhases },
+    repositoryPath,
     async addRepository(volumeNamespace) {
       await addNamespace(volumeNamespace);
-      const path = `${place}/store/kopia/${volumeNamespace}`;
+      const path = repositoryPath(volumeNamespace);
       await makeRepository(kopia, { path, home: place });
       const repository = backupRepository({ ...metadata, spec: { volumeNamespace } });
       await client.create(backupRepositories, repository, signal);

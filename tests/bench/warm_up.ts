@@ -1,5 +1,5 @@
 import type { Agent } from "../support/agent.ts";
-import { type BareKopia, bareKopia, type KopiaCall, seenSnapshot } from "./bare_kopia.ts";
+import { type BareKopia, bareKopia, type KopiaCall, seenMoving } from "./bare_kopia.ts";
 import { randomFile } from "../support/kopia.ts";
 import type { Site, Stage } from "./stage.ts";
 
@@ -15,13 +15,18 @@ export async function warmUp(
     readonly namespace: string;
   },
 ): Promise<BareKopia> {
-  const name = `warm-up-${namespace}`;
+  const name = warmUpName(namespace);
   const volume = await site.addVolume(namespace, "warm-up");
   await randomFile(`${volume.path}/file`, 32);
   const [seen]: [KopiaCall, number] = await Promise.all([
-    seenSnapshot(agent.pid, stage.kopia),
+    seenMoving(agent.pid, stage.kopia),
     site.backUp(name, volume),
   ]);
   await site.phases.seen(name, "Completed");
   return await bareKopia(seen, `${stage.folder}/bare-${namespace}`);
+}
+
+/** Of the backup that `warmUp` makes in a namespace. */
+export function warmUpName(namespace: string): string {
+  return `warm-up-${namespace}`;
 }
