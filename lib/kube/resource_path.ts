@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from "./object.ts";
-import { type Attempt, unanswered } from "./api_error.ts";
+import { ApiError, type Attempt, unanswered } from "./api_error.ts";
 
 export interface Target {
   readonly namespace?: string;
@@ -28,9 +28,10 @@ export function attemptOf<T extends KubeObject>(
 }
 
 /**
- * The path of an object or a collection. Names are percent-encoded; one that would still leave its
- * segment ("", ".", "..") throws `ApiError` with reason InvalidRequest, and so does an object of a
- * namespaced kind without a namespace.
+ * The path of an object or a collection. A name that no object can have throws `ApiError`: of a get
+ * as the server's own NotFound, else InvalidRequest; so does an object of a namespaced kind without
+ * a namespace. The server decodes a path before it takes it apart, so encoding alone does not keep
+ * a name with "/" in its segment: the rest would be read as a subresource.
  */
 export function resourcePath<T extends KubeObject>(
   attempt: Attempt,
@@ -38,9 +39,11 @@ export function resourcePath<T extends KubeObject>(
   { namespace, name, subresource }: Target,
 ): string {
   const segment = (text: string, field: string): string => {
-    if (text === "" || text === "." || text === ".." || !text.isWellFormed()) {
+    if (!isSegment(text)) {
       const detail = `${JSON.stringify(text)} cannot be a ${field}`;
-      throw unanswered(attempt, "InvalidRequest", { detail });
+      throw attempt.verb === "get"
+        ? new ApiError({ ...attempt, status: 404, reason: "NotFound", detail })
+        : unanswered(attempt, "InvalidRequest", { detail });
     }
     return encodeURIComponent(text);
   };
@@ -54,6 +57,11 @@ export function resourcePath<T extends KubeObject>(
   if (name !== undefined) parts.push(segment(name, "name"));
   if (subresource !== undefined) parts.push(subresource);
   return `/${parts.join("/")}`;
+}
+
+/** As the server itself judges names that it puts into paths. */
+function isSegment(text: string): boolean {
+  return text !== "" && text !== "." && text !== ".." && !/[/%]/.test(text) && text.isWellFormed();
 }
 
 /** `?a=1&b=2`, without what is undefined. */
