@@ -29,11 +29,15 @@ export interface CallsOptions {
 export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptions): Calls {
   const { call } = transport;
   return {
-    get: <T extends KubeObject>(what: Resource<T>, name: ObjectName, signal: AbortSignal) =>
-      call(getRequest(what, name), parseObject<T>, signal),
+    // All async: a request that cannot be made is a rejection, like one that is refused.
+    get: async <T extends KubeObject>(what: Resource<T>, name: ObjectName, signal: AbortSignal) =>
+      await call(getRequest(what, name), parseObject<T>, signal),
 
-    list: <T extends KubeObject>(what: Resource<T>, options: ListOptions, signal: AbortSignal) =>
-      call(listRequest(what, options), parsePage<T>, signal),
+    list: async <T extends KubeObject>(
+      what: Resource<T>,
+      options: ListOptions,
+      signal: AbortSignal,
+    ) => await call(listRequest(what, options), parsePage<T>, signal),
 
     listParts: <T extends KubeObject>(
       what: Resource<T>,
@@ -44,20 +48,23 @@ export function createCalls(transport: Transport, { lineLimitBytes }: CallsOptio
     watch: <T extends KubeObject>(what: Resource<T>, options: WatchOptions, signal: AbortSignal) =>
       watchEvents<T>(watchRequest(what, options), options, signal),
 
-    create: <T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal) =>
-      call(createRequest(what, object), parseObject<T>, signal),
+    create: async <T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal) =>
+      await call(createRequest(what, object), parseObject<T>, signal),
 
-    update: <T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal) =>
-      call(updateRequest(what, object), parseObject<T>, signal),
+    update: async <T extends KubeObject>(what: Resource<T>, object: T, signal: AbortSignal) =>
+      await call(updateRequest(what, object), parseObject<T>, signal),
 
-    patch: <T extends KubeObject>(what: Resource<T>, patch: Patch, signal: AbortSignal) =>
-      call(patchRequest(what, patch), parseObject<T>, signal),
+    patch: async <T extends KubeObject>(what: Resource<T>, patch: Patch, signal: AbortSignal) =>
+      await call(patchRequest(what, patch), parseObject<T>, signal),
 
-    delete: <T extends KubeObject>(what: Resource<T>, deletion: Deletion, signal: AbortSignal) =>
-      call(deleteRequest(what, deletion), () => undefined, signal),
+    delete: async <T extends KubeObject>(
+      what: Resource<T>,
+      deletion: Deletion,
+      signal: AbortSignal,
+    ) => await call(deleteRequest(what, deletion), () => undefined, signal),
 
-    podLogs: (which: PodLogs, signal: AbortSignal) =>
-      call(logsRequest(which), (text) => text, signal),
+    podLogs: async (which: PodLogs, signal: AbortSignal) =>
+      await call(logsRequest(which), (text) => text, signal),
   };
 
   async function* listParts<T extends KubeObject>(

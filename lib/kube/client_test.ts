@@ -56,6 +56,14 @@ Deno.test("429 and 503 are waited out, with Retry-After also for a create", asyn
   assert.equal(server.requests.length, 3);
 });
 
+Deno.test("a name that no object can have rejects, and nothing is sent", async () => {
+  await using server = serve(() => Response.json({}));
+  await using client = clientFor(server.url);
+  const asked = client.get(pods, { namespace: "a", name: "../x" }, never);
+  await assert.rejects(asked, isNotFound);
+  assert.deepEqual(server.requests, []);
+});
+
 Deno.test("a server error is repeated for reads and guarded writes, not for others", async () => {
   await using server = serve((_, nth) =>
     nth % 2 === 0 ? new Response("", { status: 503 }) : Response.json(pod)

@@ -8,6 +8,7 @@ import type { DataPath } from "../datapath/data_path.ts";
 import { openRestore } from "../datapath/kopia_restore.ts";
 import type { Repositories } from "../datapath/repositories.ts";
 import { requirePlainName, writeDoneFile } from "../expose/done_file.ts";
+import { folderIdentity, requireSameFolder } from "../expose/folder_identity.ts";
 import { hostPath } from "../expose/host_path.ts";
 import { volumeFolder } from "../expose/pod_volume.ts";
 import { isNotFound } from "../kube/api_error.ts";
@@ -53,18 +54,23 @@ async function open(
   const { spec } = restore;
   requireKopia(spec);
   const order = orderOf(restore);
+  requireNamespace(spec.sourceNamespace);
   const doneUid = ownerUid(restore);
   const pod = await waitingPod(options, restore, signal);
   const folder = await volumeFolder(client, { pod, volume: spec.volume }, signal);
   const podUid = pod.metadata.annotations?.[annotations.mirrorPod] ?? pod.metadata.uid ?? "";
   const targetPath = await hostPath({ root: hostPods, podUid, ...folder });
+  const identity = await folderIdentity(targetPath);
   const session = await repositories.open(
     { volumeNamespace: spec.sourceNamespace, storageLocation: spec.backupStorageLocation },
     signal,
   );
   const dataPath = openRestore(session, { ...order, targetPath });
   return {
-    path: withDoneFile(dataPath, () => writeDoneFile(targetPath, doneUid, log)),
+    path: withDoneFile(dataPath, async () => {
+      await requireSameFolder(targetPath, identity);
+      await writeDoneFile(targetPath, doneUid, log);
+    }),
     result: () => ({}),
     discard: () => Promise.resolve(), // the snapshot belongs to its backup
     [Symbol.asyncDispose]: () => dataPath[Symbol.asyncDispose](), // the session's as well
@@ -86,6 +92,16 @@ function orderOf({ spec }: PodVolumeRestore) {
     ...(parallel !== undefined && { parallel }),
     ...(spec.snapshotSize && { sizeBytes: spec.snapshotSize }),
   };
+}
+
+/** It is a part of the repository's place, and must not lead to another. */
+function requireNamespace(name: string): void {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) return;
+  throw new MovementError(
+    "SnapshotMissing",
+    `The source namespace ${JSON.stringify(name)} of the object cannot be a namespace, so there ` +
+      "is no repository of it; restore again",
+  );
 }
 
 /** The waiting container looks for a file with the uid of the Restore. */
@@ -115,7 +131,9 @@ async function waitingPod(
     throw new MovementError(reason, message);
   });
   const judged = judgePod(restore, pod, node);
-  if (judged.is === "lost") throw new MovementError(judged.loss.reason, judged.loss.message);
+  if (judged.is === "lost" || judged.is === "leaving") {
+    throw new MovementError(judged.loss.reason, judged.loss.message);
+  }
   return pod;
 }
 

@@ -10,6 +10,8 @@ export type Judgement =
   | { readonly is: "waiting" }
   /** It waits for its data; `oddity` is worth a warning. */
   | { readonly is: "ready"; readonly oddity?: string }
+  /** It is being deleted: what has begun may end, nothing new begins. */
+  | { readonly is: "leaving"; readonly loss: Loss }
   /** It will never be ready by itself, and yet may be none of our business. */
   | { readonly is: "odd"; readonly oddity: string }
   | { readonly is: "lost"; readonly loss: Loss };
@@ -22,7 +24,8 @@ export function targetOf({ spec }: { readonly spec?: { readonly pod?: PodVolumeR
 
 /**
  * The rule of Velero: the pod must be here and its init container `restore-wait` running. Beyond it,
- * a pod that was replaced or has ended is a loss: its restore would wait for ever.
+ * a pod that was replaced or has ended is a loss: its restore would wait for ever. So is one that is
+ * being deleted, as its volumes may be unmounted at any moment.
  */
 export function judgePod(restore: PodVolumeRestore, pod: Pod, node: string): Judgement {
   const { uid } = targetOf(restore);
@@ -32,6 +35,9 @@ export function judgePod(restore: PodVolumeRestore, pod: Pod, node: string): Jud
   const phase = pod.status?.phase ?? "Pending";
   if (phase === "Succeeded" || phase === "Failed") {
     return { is: "lost", loss: podEnded(restore, phase) };
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    return { is: "leaving", loss: podLeaving(restore) };
   }
   const index = pod.spec.initContainers?.findIndex(({ name }) => name === restoreWaitContainer) ??
     -1;
@@ -54,6 +60,13 @@ export function podGone(restore: PodVolumeRestore): Loss {
   return {
     reason: "PodGone",
     message: `The pod ${labelOf(restore)} does not exist any more; restore again`,
+  };
+}
+
+function podLeaving(restore: PodVolumeRestore): Loss {
+  return {
+    reason: "PodGone",
+    message: `The pod ${labelOf(restore)} is being deleted; restore again`,
   };
 }
 

@@ -20,15 +20,19 @@ interface Change {
   readonly nodeName?: string;
   readonly phase?: PodPhase;
   readonly initContainers?: readonly string[];
+  readonly deletionTimestamp?: string;
   readonly state?: NonNullable<ContainerStatus["state"]>;
 }
 
 function pod(change: Change = {}): Pod {
   const { uid = "u1", nodeName = "n1", phase = "Pending", initContainers = ["restore-wait"] } =
     change;
-  const { state = { running: {} } } = change;
+  const { state = { running: {} }, deletionTimestamp } = change;
   return {
-    metadata: { name: "web", namespace: "app", uid },
+    metadata: {
+      ...{ name: "web", namespace: "app", uid },
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    },
     spec: {
       nodeName,
       containers: [{ name: "web" }],
@@ -46,6 +50,7 @@ const table: readonly (readonly [string, Change, string])[] = [
   ["a pod whose wait is over waits", { state: { terminated: { exitCode: 0 } } }, "waiting"],
   ["a pod that failed is lost", { phase: "Failed" }, "lost"],
   ["a pod that succeeded is lost", { phase: "Succeeded" }, "lost"],
+  ["a pod that is being deleted leaves", { deletionTimestamp: "2026-01-01T00:00:00Z" }, "leaving"],
   ["another pod of the name is lost", { uid: "u2" }, "lost"],
   ["another pod of the name on another node is lost", { uid: "u2", nodeName: "n2" }, "lost"],
   ["a pod without the init container is odd", { initContainers: ["init"] }, "odd"],

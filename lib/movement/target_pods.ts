@@ -51,7 +51,7 @@ export function targetPods(options: TargetPodsOptions): Standings<PodVolumeResto
     if (judged.is === "elsewhere") known.isForeign = true;
     if (judged.is === "unscheduled") return { is: "nobodys", againMs: schedule.postpone(key) };
     const isOurs = known.wasHere || stage === "new" || holder === node;
-    return judged.is === "lost" && !isOurs ? { is: "elsewhere" } : standingOf(judged);
+    return judged.is === "lost" && !isOurs ? { is: "elsewhere" } : standingOf(judged, stage);
   };
 
   const tell = (object: PodVolumeRestore, known: Tracked, judged: Judgement) => {
@@ -68,13 +68,13 @@ export function targetPods(options: TargetPodsOptions): Standings<PodVolumeResto
       const known = tracked.of(object, targetOf(object));
       const pod = here.get(known.podKey);
       const judged = pod && judgePod(object, pod, node);
-      if (judged === undefined || judged.is === "lost") {
+      if (judged === undefined || judged.is === "lost" || judged.is === "leaving") {
         if (pod !== undefined && isItsPod(object, pod)) known.wasHere = true;
         return await lookUp(object, { stage, known }, signal);
       }
       known.wasHere = true;
       tell(object, known, judged);
-      return standingOf(judged);
+      return standingOf(judged, stage);
     },
     forget(key) {
       schedule.forget(key);
@@ -112,11 +112,13 @@ async function judgeNow(
 }
 
 /** A pod that is odd may become no other; it is left to the operator. */
-function standingOf(judged: Judgement): Standing {
+function standingOf(judged: Judgement, stage: Stage): Standing {
   switch (judged.is) {
     case "odd":
     case "waiting":
       return { is: "waiting" };
+    case "leaving":
+      return stage === "new" ? { is: "lost", loss: judged.loss } : { is: "waiting" };
     case "unscheduled":
       return { is: "nobodys" };
     case "ready":

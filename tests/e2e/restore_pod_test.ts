@@ -90,6 +90,23 @@ const steps: RestoreSteps = {
     assert(performance.now() - startedMs < 3_000);
   },
 
+  async "does not begin in a pod that is being deleted, and ends in one that is meanwhile"(
+    { stage, restores, agent, large, small },
+  ) {
+    const leave = ({ name }: StagePod) =>
+      stage.controlPlane.call("DELETE", `/api/v1/namespaces/app/pods/${name}`); // waits for a kubelet
+    const leaving = await restores.pod();
+    await leave(leaving);
+    const late = await restores.restore(leaving, { spec: { snapshotID: small } });
+    assert.match(await assertFailed(restores, late, "PodGone"), /is being deleted/);
+    const pod = await restores.pod();
+    const name = await restores.restore(pod, { spec: { snapshotID: large } });
+    const frozen = await agent.freeze();
+    await leave(pod);
+    frozen.resume();
+    await assertCompleted(restores, name);
+  },
+
   async "is stopped when its pod goes in the middle"({ restores, agent, large, small }) {
     const pod = await restores.pod();
     const name = await restores.restore(pod, { spec: { snapshotID: large } });

@@ -1,7 +1,14 @@
-/** A disk of its own that is soon full. Undefined, and said so, where mounting is not allowed. */
-export async function smallDisk(path: string, megabytes: number): Promise<Disposable | undefined> {
+/**
+ * A disk of its own that is soon full, or takes nothing at all. Undefined, and said so, where mounting
+ * is not allowed.
+ */
+export async function smallDisk(
+  path: string,
+  megabytes: number,
+  { access = "rw" }: { readonly access?: "rw" | "ro" } = {},
+): Promise<Disposable | undefined> {
   await Deno.mkdir(path, { recursive: true });
-  const args = ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path];
+  const args = ["-t", "tmpfs", "-o", `size=${megabytes}m,${access}`, "tmpfs", path];
   const { success, stderr } = await new Deno.Command("mount", { args }).output();
   if (success) {
     return {
@@ -9,5 +16,5 @@ export async function smallDisk(path: string, megabytes: number): Promise<Dispos
     };
   }
   const why = new TextDecoder().decode(stderr).trim();
-  console.error(`SKIPPED: what a full disk does, because none can be mounted: ${why}`);
+  console.error(`SKIPPED: what a full or read-only disk does, because none can be mounted: ${why}`);
 }
