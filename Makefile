@@ -11,7 +11,7 @@ sources := main.ts deno.json package.json \
 # Whose CRDs `make test` uses besides ours, and the tests that read and write Velero's objects.
 velero_versions := v1.15.2 v1.16.2 v1.17.2 v1.18.3
 object_tests := $(addprefix tests/e2e/,$(addsuffix _test.ts,backup cancel leftovers \
-  mark_stale_command odd_objects restore restore_end restore_failures restore_pod)) \
+  mark_stale_command odd_objects restore restore_end)) \
   $(addprefix tests/integration/movement_,claim_test.ts status_test.ts)
 
 .DEFAULT_GOAL := help

@@ -97,10 +97,12 @@ function orderOf({ spec }: PodVolumeRestore) {
 /** It is a part of the repository's place, and must not lead to another. */
 function requireNamespace(name: string): void {
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) return;
+  const what = name === ""
+    ? "The object does not say of which namespace the data is"
+    : `The source namespace ${JSON.stringify(name)} of the object cannot be a namespace`;
   throw new MovementError(
     "SnapshotMissing",
-    `The source namespace ${JSON.stringify(name)} of the object cannot be a namespace, so there ` +
-      "is no repository of it; restore again",
+    `${what}, so there is no repository to take it from; restore again`,
   );
 }
 
