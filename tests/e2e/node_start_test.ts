@@ -77,6 +77,22 @@ Deno.test({
       },
     );
 
+    await step("it tells where a configuration has a fault, and counts it (case B3)", async () => {
+      await site.configMap("cfg", { "a.json": '{\n  "loadConcurrency: {"globalConfig": 2}\n}' });
+      const [port] = freePorts(1) as [number];
+      const address = `127.0.0.1:${port}`;
+      const flags = ["--node-agent-configmap", "cfg", "--metrics-address", address];
+      await using agent = site.start(...server(...flags));
+      await agent.line(/Metrics are served/);
+      assert.match(await scrapeOf(address), /^longshore_config_load_failed 1$/m);
+      agent.kill("SIGTERM");
+      const lines = logOf((await agent.ended()).stdout);
+      const fault = lines.find(({ finding }) => finding !== undefined);
+      assert.deepEqual([fault?.level, fault?.["line"]], ["warning", 2], JSON.stringify(fault));
+      assert.equal(typeof fault?.["column"], "number");
+      assert.equal(lines.find(({ concurrency }) => concurrency !== undefined)?.["concurrency"], 1);
+    });
+
     await step("it tells that the configuration has changed since, once", async () => {
       await site.configMap("cfg", { "a.json": globally(1) });
       const [port] = freePorts(1) as [number];
@@ -84,9 +100,7 @@ Deno.test({
       const flags = ["--node-agent-configmap", "cfg", "--metrics-address", address];
       await using agent = site.start(...server(...flags));
       await agent.line(/Metrics are served/);
-      const scrape = async () =>
-        await (await fetch(`http://${address}/metrics`, { headers: { connection: "close" } }))
-          .text();
+      const scrape = () => scrapeOf(address);
       const explain = () =>
         site.run("concurrency", "--explain", "--configmap", "cfg", "--metrics-address", address);
       assert.match(await scrape(), /^longshore_config_stale 0$/m);
@@ -117,6 +131,11 @@ Deno.test({
     });
   },
 });
+
+async function scrapeOf(address: string): Promise<string> {
+  const headers = { connection: "close" };
+  return await (await fetch(`http://${address}/metrics`, { headers })).text();
+}
 
 /** The agent's whole log, stopped as soon as it serves. */
 async function logUntilServed(site: NodeSite, words: readonly string[]): Promise<LogLine[]> {

@@ -63,7 +63,7 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     assert(shares.every((share) => share > 0), `one of them did nothing: ${shares}`);
   },
 
-  async "one serves those that wait in the order in which they were made"({ stage, pod }) {
+  async "one serves those that wait in their order, never two at once (case C1)"({ stage, pod }) {
     const order: string[] = [];
     for (const name of ["z", "m", "a"]) {
       order.push(await stage.backup(pod, { name }));
@@ -78,6 +78,15 @@ const steps: Readonly<Record<string, (ground: Ground) => Promise<void>>> = {
     })));
     const done = ends.toSorted((a, b) => a.version - b.version).map(({ name }) => name);
     assert.deepEqual(done, order);
+    const changes = ["0", ...order].flatMap((name) =>
+      stage.log.versions(name).map(({ object: { metadata, status } }) => ({
+        version: Number(metadata.resourceVersion),
+        phase: status?.phase ?? "New",
+      }))
+    );
+    const phases = changes.filter(({ phase }) => phase !== "New")
+      .toSorted((a, b) => a.version - b.version).map(({ phase }) => phase);
+    assert.deepEqual(phases, order.concat("0").flatMap(() => ["InProgress", "Completed"]));
     await agent.stop();
   },
 
