@@ -7,7 +7,7 @@ export type Watches = Map<string, WatchHealth>;
 
 export interface Vitals {
   readonly watches: Watches;
-  readonly pulse: Pulse;
+  readonly heart: { readonly pulse: Pulse; take(): Promise<void> };
   /** Aborted: no new work is taken. */
   readonly intake: AbortSignal;
 }
@@ -40,7 +40,8 @@ const watchLimitMs = 90_000;
 const turnLimitMs = 300_000;
 
 /** Ready: the API server answers, and every watch has its first list and stands. */
-export function readiness({ watches, pulse, intake }: Vitals, nowMs: number): readonly Check[] {
+export function readiness({ watches, heart, intake }: Vitals, nowMs: number): readonly Check[] {
+  const { pulse } = heart;
   const heardAt = Math.max(pulse.lastHeardMs, lastHeardMs(watches));
   return [
     check("intake", intake.aborted ? "the agent is stopping" : undefined, "new work is taken"),

@@ -29,7 +29,8 @@ function vitals({ pods, pulse, stopped }: Given = {}): Vitals {
   Object.assign(addWatch(watches, "podvolumebackups"), well);
   Object.assign(addWatch(watches, "pods"), well, pods);
   const intake = stopped ? AbortSignal.abort() : new AbortController().signal;
-  return { watches, pulse: { ...newPulse(), ...pulse }, intake };
+  const heart = { pulse: { ...newPulse(), ...pulse }, take: () => Promise.resolve() };
+  return { watches, heart, intake };
 }
 
 const failures = (given: Given) =>
@@ -64,8 +65,8 @@ Deno.test("a minute without any sign of life is the end of being ready", () => {
   for (const health of watches.values()) health.lastActivityMs = before(61);
   const [, apiServer] = readiness({ watches, ...rest }, now);
   assert.equal(apiServer?.because, "nothing was heard for 61.0 s");
-  const heard = { ...newPulse(), lastHeardMs: before(1) };
-  assert.equal(readiness({ watches, ...rest, pulse: heard }, now)[1]?.state, "ok");
+  rest.heart.pulse.lastHeardMs = before(1);
+  assert.equal(readiness({ watches, ...rest }, now)[1]?.state, "ok");
 });
 
 Deno.test("a loop that fails is alive, one that stands is not, unless it was told to end", () => {

@@ -51,6 +51,7 @@ async function answer(
 ): Promise<Response> {
   const judge = { "/healthz": liveness, "/readyz": readiness }[pathname];
   if (judge !== undefined) {
+    if (judge === readiness) await vitals.heart.take();
     const form = searchParams.has("verbose") ? "verbose" : "short";
     const checks = judge(vitals, Date.now());
     const { status, text } = formatChecks(pathname.slice(1), checks, { form });

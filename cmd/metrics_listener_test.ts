@@ -8,10 +8,8 @@ import { listenForMetrics } from "./metrics_listener.ts";
 function pages() {
   const watches: Watches = new Map();
   const intake = new AbortController();
-  return {
-    metrics: createMetrics(),
-    vitals: { watches, pulse: newPulse(), intake: intake.signal },
-  };
+  const heart = { pulse: newPulse(), take: () => Promise.resolve() };
+  return { metrics: createMetrics(), vitals: { watches, heart, intake: intake.signal } };
 }
 
 Deno.test("metrics are served at their path and nothing elsewhere", async () => {

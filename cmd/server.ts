@@ -66,7 +66,7 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   await reportSkew(crds, { metrics, voice, log }, world.signal);
   const setup = await setUpNode(options, { client, metrics, watches, log }, world.signal);
   await using heart = openHeart(watches, { connection, userAgent, namespace });
-  const vitals = { watches, pulse: heart.pulse, intake: world.signal };
+  const vitals = { watches, heart, intake: world.signal };
   await using _listener = listenForMetrics({ metrics, vitals }, options.metricsAddress);
   log.info("Metrics are served", { ...options.metricsAddress });
   await using repositories = await openRepositories(options, {
@@ -79,7 +79,6 @@ async function serve(options: ServerOptions, world: World): Promise<void> {
   await Promise.all([
     runUntilStopped(movements, { graceMs: options.graceMs, log }, world.signal),
     setup.followConfig(world.signal),
-    heart.beat(world.signal),
     followDataMovements({ client, recorder, log, namespace, node }, world.signal),
   ]);
   log.info("Longshore stops");

@@ -1,54 +1,65 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { ApiError } from "./api_error.ts";
-import { keepPulse, newPulse } from "./pulse.ts";
+import { newPulse, pulseTaker } from "./pulse.ts";
 
+const never = new AbortController().signal;
 const apiError = (status: number) =>
   new ApiError({
     ...{ status, reason: "Some", verb: "get", resource: "configmaps", scope: "the cluster" },
     detail: `${status}`,
   });
 
-/** Runs until there is no more answer to give; answers what the pulse was before each question. */
-async function beats(answers: (Error | undefined)[], heardMs: () => number = () => 0) {
+function patient(answers: (Error | undefined)[], heardMs: () => number = () => 0) {
   const pulse = newPulse();
-  const seen: (string | undefined)[] = [];
-  const end = new AbortController();
+  let asked = 0;
   const ask = () => {
-    seen.push(pulse.lastError);
-    const answer = answers.shift();
-    if (answers.length === 0) end.abort(new Error("enough"));
+    const answer = answers[asked++];
     return answer === undefined ? Promise.resolve() : Promise.reject(answer);
   };
-  const options = { pulse, ask, heardMs, quietMs: 20, retryMs: 1 };
-  await rejects(keepPulse(options, end.signal), { message: "enough" });
-  return { pulse, seen };
+  const take = pulseTaker({ pulse, ask, heardMs });
+  return { pulse, take: () => take(never), asked: () => asked };
 }
 
 Deno.test("a server that does not answer is told with the cause, and when it is back", async () => {
-  const { pulse, seen } = await beats([
-    undefined,
-    new TypeError("no route"),
-    undefined,
-    apiError(503),
-    undefined,
-    undefined,
-  ]);
-  deepEqual(seen.map((text) => text !== undefined), [false, false, true, false, true, false]);
-  match(seen[2] ?? "", /no route/);
+  const { pulse, take } = patient([new TypeError("no route"), apiError(503), undefined]);
+  await take();
+  match(pulse.lastError ?? "", /no route/);
+  await take();
+  match(pulse.lastError ?? "", /503/);
+  await take();
   equal(pulse.lastError, undefined);
   ok(Date.now() - pulse.lastHeardMs < 1_000);
 });
 
 Deno.test("a refusal is an answer", async () => {
-  const { pulse, seen } = await beats([apiError(403), apiError(404), undefined]);
-  deepEqual(seen, [undefined, undefined, undefined]);
-  ok(pulse.lastHeardMs > 0);
+  const { pulse, take } = patient([apiError(403)]);
+  await take();
+  deepEqual([pulse.lastError, pulse.lastHeardMs > 0], [undefined, true]);
 });
 
-Deno.test("nothing is asked while others hear the server", async () => {
-  let times = 0;
-  const startedMs = Date.now();
-  const heardMs = () => ++times <= 3 ? Date.now() : 0;
-  await beats([undefined], heardMs);
-  ok(Date.now() - startedMs >= 55); // three times quietMs
+Deno.test("nothing is asked while the server is heard, by others or a moment ago", async () => {
+  const others = patient([], () => Date.now());
+  await others.take();
+  equal(others.asked(), 0);
+  const own = patient([undefined]);
+  await own.take();
+  await own.take();
+  equal(own.asked(), 1);
+});
+
+Deno.test("who loses patience does not wait, and the one question goes on", async () => {
+  const answer = Promise.withResolvers<void>();
+  let asked = 0;
+  const ask = () => {
+    asked++;
+    return answer.promise;
+  };
+  const pulse = newPulse();
+  const take = pulseTaker({ pulse, ask, heardMs: () => 0 });
+  await rejects(take(AbortSignal.abort(new Error("enough"))), { message: "enough" });
+  const waiting = take(never);
+  equal(asked, 1);
+  answer.resolve();
+  await waiting;
+  ok(pulse.lastHeardMs > 0);
 });
