@@ -64,7 +64,8 @@ export function explainRestore(
 ): RestoreFailure {
   const lines = exit.lines.map(restoreText).filter((line) => line.trim() !== "");
   const known = facts.session.explain({ ...exit, lines }, doing);
-  const message = known.message.replace("ParallelFilesUpload", "ParallelFilesDownload");
+  const message = known.message.replace("ParallelFilesUpload", "ParallelFilesDownload")
+    .replace(/; back up again$/, "; restore again");
   if (known.reason !== "KopiaFailed" || exit.code !== 1) return { reason: known.reason, message };
   const line = lines.at(-1) ?? "";
   const rule = rules.find(({ matches }) => matches(line, facts));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { assertIdle } from "../support/agent.ts";
 import { assertWholeLog } from "../support/messages.ts";
 import {
   assertCompleted,
@@ -46,7 +47,7 @@ const steps: RestoreSteps = {
     frozen.resume();
     await assertCompleted(restores, name);
     assert.equal((await stage.ended(backup)).status?.phase, "Completed");
-    assert.match(await agent.metrics(), /^longshore_slots\{state="used"\} 0$/m);
+    await assertIdle(agent);
   },
 
   async "that a killed agent left fails, those of other nodes stay (case D2)"(
