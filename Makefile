@@ -15,10 +15,10 @@ object_tests := $(addprefix tests/e2e/,$(addsuffix _test.ts,backup cancel leftov
   $(addprefix tests/integration/movement_,claim_test.ts status_test.ts)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build image bench ok tools clean prerequisites
+.PHONY: help demo test build image e2e bench ok tools clean prerequisites
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## back up and restore pod volumes for real, compare, play an operator (KEEP=1 leaves it up)
 	@tests/tools/tool etcd kube-apiserver kopia >/dev/null
@@ -36,6 +36,9 @@ build: dist/longshore ## dist/longshore, only when sources changed
 
 image: build ## dist/longshore-image.tar, an OCI archive, without a container engine (Debian)
 	@build/image
+
+e2e: node_modules/.installed ## our image in stock Velero DaemonSets on a real node (root; VELERO=v1.16.2)
+	@tests/velero/e2e
 
 bench: build tools ## measure the binary against bare kopia: a table, and JSON (ONLY=queue,start)
 	@deno run --allow-all tests/bench/bench.ts
