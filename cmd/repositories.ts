@@ -1,9 +1,11 @@
-/** Where the agent keeps what kopia needs on the node, and what kopia may see of the environment. */
+/** Where the agent keeps what uploaders need on the node, and what they may see of the environment. */
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../lib/base/error.ts";
+import { awsIdentity } from "../lib/datapath/aws_credentials.ts";
 import { kopiaFinder } from "../lib/datapath/kopia_program.ts";
 import { readMemoryLimit } from "../lib/datapath/memory_cgroup.ts";
 import { createRepositories, type Repositories } from "../lib/datapath/repositories.ts";
+import { resticFinder } from "../lib/datapath/restic.ts";
 import type { KubeClient } from "../lib/kube/client.ts";
 import type { World } from "./command.ts";
 import type { ServerOptions } from "./server_options.ts";
@@ -11,37 +13,37 @@ import type { ServerOptions } from "./server_options.ts";
 export interface RepositoriesNeeds {
   readonly client: KubeClient;
   readonly world: World;
-  /** How many kopias may run at once. */
+  /** How many movements may run at once. */
   readonly concurrency: number;
 }
 
 /** Short enough that after --grace there is time to write how the movement ended. */
-const kopiaGraceMs = 5_000;
+const uploaderGraceMs = 5_000;
 
 /** Makes a private folder for this process, and removes those of agents that were killed. */
 export async function openRepositories(
-  { namespace, resourceTimeoutMs, kopia }: ServerOptions,
+  { namespace, resourceTimeoutMs, kopia, restic }: ServerOptions,
   { client, world, concurrency }: RepositoriesNeeds,
 ): Promise<Repositories> {
   const folder = await privateFolder(world);
-  const credentialsFile = world.env("AWS_SHARED_CREDENTIALS_FILE");
+  const searchPath = world.env("PATH") ?? "";
+  const common = {
+    folder,
+    environment: await uploaderEnvironment(world, concurrency),
+    graceMs: uploaderGraceMs,
+  };
   const repositories = createRepositories({
-    client,
-    namespace,
-    resourceTimeoutMs,
-    ...(credentialsFile && { credentialsFile }),
-    kopia: {
-      find: kopiaFinder({
-        searchPath: world.env("PATH") ?? "",
-        ...(kopia !== undefined && { kopia }),
-      }),
-      folder,
-      environment: await kopiaEnvironment(world, concurrency),
-      graceMs: kopiaGraceMs,
+    ...{ client, namespace, resourceTimeoutMs },
+    environment: variables(world, ofStores),
+    kopia: { ...common, find: kopiaFinder({ searchPath, ...(kopia !== undefined && { kopia }) }) },
+    restic: {
+      ...common,
+      find: resticFinder({ searchPath, ...(restic !== undefined && { restic }) }),
     },
   });
   return {
     open: repositories.open,
+    openRestic: repositories.openRestic,
     async [Symbol.asyncDispose]() {
       await repositories[Symbol.asyncDispose]();
       await Deno.remove(folder, { recursive: true }).catch(() => {}); // the next start removes it
@@ -54,14 +56,26 @@ const inherited = [
   ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
 ];
 
-async function kopiaEnvironment(
-  world: World,
-  concurrency: number,
-): Promise<Readonly<Record<string, string>>> {
-  const kept = Object.fromEntries(inherited.flatMap((name) => {
+/** What says how to get into stores whose location does not say it, as Velero reads it. */
+const ofStores = [
+  ...["AWS_SHARED_CREDENTIALS_FILE", "AZURE_CREDENTIALS_FILE", "GOOGLE_APPLICATION_CREDENTIALS"],
+  ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", ...awsIdentity],
+  ...["AWS_ENDPOINT_URL_STS", "AWS_EC2_METADATA_DISABLED"],
+  ...["AZURE_FEDERATED_TOKEN_FILE", "AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_AUTHORITY_HOST"],
+];
+
+function variables(world: World, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.flatMap((name) => {
     const value = world.env(name);
     return value === undefined ? [] : [[name, value]];
   }));
+}
+
+async function uploaderEnvironment(
+  world: World,
+  concurrency: number,
+): Promise<Readonly<Record<string, string>>> {
+  const kept = variables(world, inherited);
   const limit = await readMemoryLimit();
   return limit === undefined ? kept : { ...kept, GOMEMLIMIT: kopiaMemory(limit, concurrency) };
 }

@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly hostPods: string;
   /** Absent: search PATH. */
   readonly kopia?: string;
+  /** Absent: search PATH. */
+  readonly restic?: string;
   /** The ConfigMap of the node agent's configuration; absent: the defaults. */
   readonly nodeAgentConfigMap?: string;
   /** It was named by the flag's other spelling, --node-agent-config. */
@@ -87,6 +89,7 @@ export const serverFlags: readonly Flag[] = [
     default: "/host_pods",
   },
   { name: "kopia", value: "file", help: "the kopia program; else the first one in $PATH" },
+  { name: "restic", value: "file", help: "the restic program; else the first one in $PATH" },
   {
     name: "data-mover-prepare-timeout",
     value: "duration",
@@ -138,12 +141,14 @@ export async function serverOptions(flags: FlagValues, world: World): Promise<Se
   }
   const kopia = textOf(flags, "kopia");
   const podName = world.env("POD_NAME") || world.env("HOSTNAME");
+  const restic = textOf(flags, "restic");
   const nodeAgentConfigMap = textOf(flags, "node-agent-configmap") ||
     textOf(flags, "node-agent-config");
   return {
     ...options,
     ...(podName && { podName }),
     ...(kopia !== "" && { kopia }),
+    ...(restic !== "" && { restic }),
     ...(nodeAgentConfigMap !== "" && { nodeAgentConfigMap }),
   };
 }

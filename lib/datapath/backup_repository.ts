@@ -7,7 +7,12 @@ import { isAlreadyExists } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { formatSelector, validLabelValue } from "../kube/labels.ts";
 
+/** The program whose format a repository has. */
+export type RepositoryType = "kopia" | "restic";
+
 export interface RepositoryKey {
+  /** The default is kopia. */
+  readonly type?: RepositoryType;
   /** The namespace whose volumes the repository keeps. */
   readonly volumeNamespace: string;
   /** Name of the BackupStorageLocation. */
@@ -26,7 +31,7 @@ const log = logger("repository");
 const pollMs = 500;
 
 /**
- * The kopia BackupRepository of a namespace in a location, made when there is none, once the Velero
+ * The BackupRepository of a namespace in a location, made when there is none, once the Velero
  * server says that it is ready. Throws `MovementError` RepositoryNotReady.
  */
 export async function ensureBackupRepository(
@@ -90,11 +95,12 @@ async function create(
   { client, namespace }: EnsureOptions,
   signal: AbortSignal,
 ): Promise<BackupRepository | undefined> {
-  const name = `${key.volumeNamespace}-${key.storageLocation}-kopia`;
+  const { type = "kopia" } = key;
+  const name = `${key.volumeNamespace}-${key.storageLocation}-${type}`;
   const spec = {
     volumeNamespace: key.volumeNamespace,
     backupStorageLocation: key.storageLocation,
-    repositoryType: "kopia" as const,
+    repositoryType: type,
     // The server fills these two in; the schema of older versions wants them.
     maintenanceFrequency: "0s",
     resticIdentifier: "",
@@ -111,15 +117,15 @@ async function create(
   }
 }
 
-function labelsOf({ volumeNamespace, storageLocation }: RepositoryKey) {
+function labelsOf({ volumeNamespace, storageLocation, type = "kopia" }: RepositoryKey) {
   return {
     [labels.volumeNamespace]: validLabelValue(volumeNamespace),
     [labels.storageLocation]: validLabelValue(storageLocation),
-    [labels.repositoryType]: "kopia",
+    [labels.repositoryType]: type,
   };
 }
 
-function titleOf({ volumeNamespace, storageLocation }: RepositoryKey): string {
-  return `The kopia BackupRepository of namespace "${volumeNamespace}" in location ` +
+function titleOf({ volumeNamespace, storageLocation, type = "kopia" }: RepositoryKey): string {
+  return `The ${type} BackupRepository of namespace "${volumeNamespace}" in location ` +
     `"${storageLocation}"`;
 }

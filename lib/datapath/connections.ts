@@ -6,7 +6,8 @@ import { hasBucket } from "./bucket_probe.ts";
 import { snapshotNames } from "../api/names.ts";
 import { type KopiaSettings, type KopiaTask, runCommand } from "./kopia.ts";
 import { hasVeleroPolicy, policyArguments } from "./repository_policy.ts";
-import { connectArguments, type RepositoryParameters } from "./repository_parameters.ts";
+import { clientArguments, connectArguments } from "./connect_arguments.ts";
+import type { RepositoryParameters } from "./repository_parameters.ts";
 
 /** What a connection is made of. */
 export interface ConnectionOrder {
@@ -16,8 +17,10 @@ export interface ConnectionOrder {
   readonly title: string;
   readonly parameters: RepositoryParameters;
   readonly password: string;
-  /** Environment variables with the store's keys; they are no part of the connection itself. */
+  /** Environment variables with the store's keys. */
   readonly keys: Readonly<Record<string, string>>;
+  /** Environment variables that are no secret. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly cacheLimitMB: number;
   readonly limitMs: number;
 }
@@ -25,6 +28,8 @@ export interface ConnectionOrder {
 /** A configuration file of kopia that has opened its repository once. Disposing it gives it back. */
 export interface Connection extends AsyncDisposable {
   readonly configFile: string;
+  /** What each command over it needs beside what lets it into the store. */
+  readonly environment: Readonly<Record<string, string>>;
   /** It does not serve any more: the next `take` connects anew. */
   retire(): void;
 }
@@ -37,6 +42,9 @@ interface Entry {
   readonly uid: string;
   readonly fingerprint: string;
   readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The configuration file where kopia puts keys into it: on the disk only while it is used. */
+  readonly secretConfig: string | undefined;
   users: number;
   retired: boolean;
 }
@@ -70,7 +78,10 @@ export function createConnections(settings: KopiaSettings): Connections {
     const fingerprint = fingerprintOf(order);
     const folder = `${root}/${order.uid}-${fingerprint.slice(0, 12)}-${++made}`;
     await connectOrRemove(settings, { order, folder }, signal);
-    return { uid: order.uid, fingerprint, folder, users: 0, retired: false };
+    const { uid, parameters } = order;
+    const secretConfig = parameters.store === "azure" ? takeConfig(folder) : undefined;
+    const environment = certificatesOf(order, folder);
+    return { uid, fingerprint, folder, environment, secretConfig, users: 0, retired: false };
   };
   return {
     async take(order, signal) {
@@ -90,15 +101,19 @@ export function createConnections(settings: KopiaSettings): Connections {
 }
 
 function lend(entry: Entry, drop: (entry: Entry) => Promise<void>): Connection {
-  entry.users++;
+  const configFile = configFileOf(entry.folder);
+  if (entry.users++ === 0 && entry.secretConfig !== undefined) {
+    Deno.writeTextFileSync(configFile, entry.secretConfig, { mode: 0o600 });
+  }
   let held = true;
   return {
-    configFile: configFileOf(entry.folder),
+    configFile,
+    environment: entry.environment,
     retire: () => entry.retired = true,
     async [Symbol.asyncDispose]() {
       if (!held) return;
       held = false;
-      entry.users--;
+      if (--entry.users === 0 && entry.secretConfig !== undefined) takeConfig(entry.folder);
       await drop(entry);
     },
   };
@@ -109,15 +124,40 @@ async function usable(entries: Set<Entry>, order: ConnectionOrder): Promise<Entr
   for (const entry of entries) {
     if (entry.retired || entry.fingerprint !== fingerprint) continue;
     // Something that tidies temporary folders may have removed it.
-    if (await Deno.stat(configFileOf(entry.folder)).catch(() => undefined)) return entry;
+    const there = entry.secretConfig === undefined ? configFileOf(entry.folder) : entry.folder;
+    if (await Deno.stat(there).catch(() => undefined)) return entry;
     entry.retired = true;
   }
 }
 
-/** The keys are left out: kopia reads them from the environment at each start. */
-function fingerprintOf({ uid, parameters, password, cacheLimitMB }: ConnectionOrder): string {
-  const text = JSON.stringify([uid, parameters, password, cacheLimitMB]);
+/** kopia reads the keys from the environment at each start; only Azure's are put into the file. */
+function fingerprintOf(order: ConnectionOrder): string {
+  const { uid, parameters, password, cacheLimitMB, keys, environment } = order;
+  const more = parameters.store === "azure" ? [keys, environment] : [];
+  const text = JSON.stringify([uid, parameters, password, cacheLimitMB, ...more]);
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** The text of the configuration file, which is then gone. Nothing comes between: it is not awaited. */
+function takeConfig(folder: string): string | undefined {
+  try {
+    const text = Deno.readTextFileSync(configFileOf(folder));
+    Deno.removeSync(configFileOf(folder));
+    return text;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined; // tidied away by something
+    throw error;
+  }
+}
+
+/** For S3 kopia has the certificates in its configuration; elsewhere Go reads them at each start. */
+function certificatesOf(
+  { parameters }: ConnectionOrder,
+  folder: string,
+): Readonly<Record<string, string>> {
+  const own = (parameters.store === "azure" || parameters.store === "gcs") &&
+    parameters.caCerts !== undefined;
+  return own ? { SSL_CERT_FILE: `${folder}/ca.pem` } : {};
 }
 
 function configFileOf(folder: string): string {
@@ -150,18 +190,22 @@ async function connect(
   const { parameters, password, keys, limitMs, title } = order;
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   const caFile = `${folder}/ca.pem`;
-  if (parameters.store === "s3" && parameters.caCerts !== undefined) {
+  if (parameters.store !== "filesystem" && parameters.caCerts !== undefined) {
     await Deno.writeTextFile(caFile, parameters.caCerts, { mode: 0o600 });
   }
   const context = {
     configFile: configFileOf(folder),
     secrets: { KOPIA_PASSWORD: password, ...keys },
+    environment: { ...order.environment, ...certificatesOf(order, folder) },
   };
   const run = (args: readonly string[], doing: string) => {
     const task: KopiaTask = { args, doing, limitMs };
     return runCommand(settings, { context, task }, signal);
   };
-  const where = [...connectArguments(parameters, { caFile }), ...clientArguments(order, folder)];
+  const where = [
+    ...connectArguments(parameters, { caFile }),
+    ...clientArguments(order.cacheLimitMB, folder),
+  ];
   try {
     await run(["repository", "connect", ...where], `connect to ${title}`);
   } catch (error) {
@@ -173,22 +217,6 @@ async function connect(
     await run(policyArguments(owner), `write the policy of ${title}`);
     log.info("The repository's policy is set to Velero's values", { repository: title });
   }
-}
-
-/** Limits as Velero derives them: 80 % data, 20 % metadata; soft limits at 80 % of those. */
-function clientArguments({ cacheLimitMB }: ConnectionOrder, folder: string): readonly string[] {
-  const dataMB = Math.floor(cacheLimitMB * 0.8);
-  const metadataMB = Math.floor(cacheLimitMB * 0.2);
-  const [username, hostname] = snapshotNames.owner.split("@");
-  return [
-    ...[`--override-username=${username}`, `--override-hostname=${hostname}`],
-    "--no-check-for-updates",
-    `--cache-directory=${folder}/cache`,
-    `--content-cache-size-limit-mb=${dataMB}`,
-    `--content-cache-size-mb=${Math.max(1, Math.floor(dataMB * 0.8))}`,
-    `--metadata-cache-size-limit-mb=${metadataMB}`,
-    `--metadata-cache-size-mb=${Math.max(1, Math.floor(metadataMB * 0.8))}`,
-  ];
 }
 
 /** To kopia a missing bucket and an empty one look alike. */

@@ -4,15 +4,13 @@ import { repositoryPassword as passwordPlace } from "../api/names.ts";
 import { messageOf, MovementError } from "../base/error.ts";
 import { isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { type AwsKeys, parseAwsProfile } from "./aws_credentials.ts";
-import { invalid } from "./repository_parameters.ts";
 
 export interface CredentialSources {
   readonly client: KubeClient;
   /** Velero's namespace. */
   readonly namespace: string;
-  /** The value of AWS_SHARED_CREDENTIALS_FILE: the file for locations without a Secret. */
-  readonly credentialsFile?: string;
+  /** What the agent's own environment says of stores: files with credentials, and who it is. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Read anew for each operation; throws `MovementError` CredentialsMissing. */
@@ -29,39 +27,6 @@ export async function readRepositoryPassword(
   );
 }
 
-/**
- * The keys for an S3 location: from the Secret that it names, else from the credentials file. Throws
- * `MovementError` CredentialsMissing, or StorageLocationInvalid for a profile that asks for more
- * than static keys.
- */
-export async function readAwsKeys(
-  location: BackupStorageLocation,
-  sources: CredentialSources,
-  signal: AbortSignal,
-): Promise<AwsKeys> {
-  const profile = location.spec.config?.["profile"] || "default";
-  const { text, from } = await credentialsText(location, sources, signal);
-  const parsed = parseAwsProfile(text, profile);
-  switch (parsed.found) {
-    case "keys":
-      return parsed.keys;
-    case "unsupported":
-      throw invalid(
-        location,
-        `profile "${profile}" in ${from} uses "${parsed.setting}", which is not supported yet`,
-        "use aws_access_key_id and aws_secret_access_key",
-      );
-    case "nothing":
-      throw missing(
-        `profile "${profile}" with aws_access_key_id and aws_secret_access_key is not in ${from}` +
-          ` (profiles there: ${parsed.profiles.map((name) => `"${name}"`).join(", ") || "none"})`,
-        `correct it, or config.profile of BackupStorageLocation "${location.metadata.name}"`,
-      );
-    default:
-      return parsed satisfies never;
-  }
-}
-
 /** The PEM text of `caCertRef`, or undefined where the location has none. */
 export async function readCaCerts(
   location: BackupStorageLocation,
@@ -73,29 +38,33 @@ export async function readCaCerts(
   return await readSecretKey(sources, { name, key }, signal);
 }
 
-async function credentialsText(
+export interface CredentialsText {
+  readonly text: string;
+  /** For messages. */
+  readonly from: string;
+}
+
+/**
+ * The credentials of a location: of the Secret that it names, else of the file that the variable
+ * names; undefined where there is neither.
+ */
+export async function readCredentials(
   location: BackupStorageLocation,
-  sources: CredentialSources,
+  { variable, ...sources }: CredentialSources & { readonly variable: string },
   signal: AbortSignal,
-) {
+): Promise<CredentialsText | undefined> {
   const { name, key } = location.spec.credential ?? {};
   if (name !== undefined && key !== undefined) {
     const from = `key "${key}" of Secret "${name}"`;
     return { text: await readSecretKey(sources, { name, key }, signal), from };
   }
-  const { credentialsFile } = sources;
-  if (credentialsFile === undefined || credentialsFile === "") {
-    throw missing(
-      `BackupStorageLocation "${location.metadata.name}" has no spec.credential, and ` +
-        "AWS_SHARED_CREDENTIALS_FILE is not set",
-      "set one of them",
-    );
-  }
+  const file = sources.environment[variable];
+  if (!file) return undefined;
   try {
-    return { text: await Deno.readTextFile(credentialsFile), from: `"${credentialsFile}"` };
+    return { text: await Deno.readTextFile(file), from: `"${file}"` };
   } catch (cause) {
     throw missing(
-      `the credentials file "${credentialsFile}" cannot be read (${messageOf(cause)})`,
+      `the credentials file "${file}" cannot be read (${messageOf(cause)})`,
       "mount it, or set spec.credential of the BackupStorageLocation",
       cause,
     );
@@ -108,11 +77,11 @@ interface SecretKey {
 }
 
 async function readSecretKey(
-  { client, namespace }: CredentialSources,
+  { client, namespace }: Pick<CredentialSources, "client" | "namespace">,
   { name, key }: SecretKey,
   signal: AbortSignal,
 ): Promise<string> {
-  const secret = await getSecret({ client, namespace }, name, signal);
+  const secret = await getSecret(client, { namespace, name }, signal);
   const value = secret.data?.[key];
   if (value === undefined) {
     const keys = Object.keys(secret.data ?? {}).map((key) => `"${key}"`).join(", ") || "none";
@@ -122,8 +91,8 @@ async function readSecretKey(
 }
 
 async function getSecret(
-  { client, namespace }: CredentialSources,
-  name: string,
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<Secret> {
   try {
@@ -134,7 +103,8 @@ async function getSecret(
   }
 }
 
-function missing(problem: string, advice: string, cause?: unknown): MovementError {
+/** The error for credentials that are not there. */
+export function missing(problem: string, advice: string, cause?: unknown): MovementError {
   return new MovementError("CredentialsMissing", `Cannot read credentials: ${problem}; ${advice}`, {
     cause,
   });

@@ -2,7 +2,8 @@ import { deadline } from "../base/abort.ts";
 import { MovementError } from "../base/error.ts";
 import { explainFailure, type FailureFacts } from "./kopia_errors.ts";
 import type { FindKopia } from "./kopia_program.ts";
-import { type KopiaRun, startKopia } from "./kopia_process.ts";
+import { humanText } from "./kopia_progress.ts";
+import { type ChildRun, startChild } from "./child_process.ts";
 
 export interface KopiaSettings {
   readonly find: FindKopia;
@@ -18,6 +19,8 @@ export interface KopiaContext {
   readonly configFile: string;
   /** Passwords and keys, by the name of their environment variable. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Further variables, no secrets. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface KopiaTask {
@@ -44,23 +47,26 @@ export async function startCommand(
   settings: KopiaSettings,
   { context, args }: { readonly context: KopiaContext; readonly args: readonly string[] },
   signal: AbortSignal,
-): Promise<KopiaRun> {
+): Promise<ChildRun> {
   const { folder, environment, graceMs } = settings;
   const temporary = `${folder}/tmp`;
   await Deno.mkdir(temporary, { recursive: true, mode: 0o700 });
   const command = {
     programs: await settings.find(signal),
+    progress: "stderr" as const,
+    humanText,
     args: [...args, `--config-file=${context.configFile}`, ...always],
     environment: {
       ...environment,
       HOME: folder,
       TMPDIR: temporary,
       KOPIA_CHECK_FOR_UPDATES: "false",
+      ...context.environment,
       ...context.secrets,
     },
     ...(graceMs === undefined ? {} : { graceMs }),
   };
-  return await startKopia(command, signal);
+  return await startChild(command, signal);
 }
 
 /** Runs a short command to its end and gives its output; throws `MovementError` when it fails. */

@@ -4,7 +4,7 @@ import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
 import type { DataPath, DataPathEvent } from "./data_path.ts";
 import { isStoreLost } from "./kopia_errors.ts";
-import type { KopiaExit, KopiaRun } from "./kopia_process.ts";
+import type { ChildExit, ChildRun } from "./child_process.ts";
 import { humanText, parseProgress } from "./kopia_progress.ts";
 import type { RepositorySession } from "./repository_session.ts";
 import { parseManifest, type SnapshotManifest } from "./snapshot_manifest.ts";
@@ -46,7 +46,7 @@ export function openBackup(
   options: BackupOptions = {},
 ): DataPath {
   const stopped = new AbortController();
-  let running: KopiaRun | undefined;
+  let running: ChildRun | undefined;
   let left: Left | undefined;
   return {
     cancel: () => stopped.abort(),
@@ -102,7 +102,7 @@ function snapshotArguments(order: BackupOrder, { progressMs = 1_000 }: BackupOpt
 type Trouble = "none" | "silent" | "lost";
 
 /** Gives progress until kopia ends. */
-async function* follow(run: KopiaRun, limitMs: number): AsyncGenerator<DataPathEvent, Trouble> {
+async function* follow(run: ChildRun, limitMs: number): AsyncGenerator<DataPathEvent, Trouble> {
   let trouble: Trouble = "none";
   const stopFor = (what: Trouble) => {
     trouble = what;
@@ -130,10 +130,10 @@ type End =
   /** `leftID` is a snapshot that nobody wants. */
   | { readonly how: "canceled"; readonly leftID?: string }
   | { readonly how: "silent" }
-  | { readonly how: "failed"; readonly exit: KopiaExit; readonly leftID?: string };
+  | { readonly how: "failed"; readonly exit: ChildExit; readonly leftID?: string };
 
 function judge(
-  exit: KopiaExit,
+  exit: ChildExit,
   { asked, trouble }: { readonly asked: boolean; readonly trouble: Trouble },
 ): End {
   const manifest = parseManifest(exit.stdout ?? "");
@@ -150,7 +150,7 @@ function judge(
 }
 
 /** The signal was ours; what kopia said before is the cause. */
-function withoutSignal({ outOfMemory: _, stdout, lines }: KopiaExit): KopiaExit {
+function withoutSignal({ outOfMemory: _, stdout, lines }: ChildExit): ChildExit {
   return { code: 1, outOfMemory: false, stdout, lines };
 }
 
@@ -212,7 +212,7 @@ function* finalEvents(
 }
 
 function explain(
-  exit: KopiaExit,
+  exit: ChildExit,
   { session, doing }: { readonly session: RepositorySession; readonly doing: string },
 ) {
   const interrupted = parseManifest(exit.stdout ?? "")?.incomplete;

@@ -1,6 +1,7 @@
 import type { Reason } from "../base/reason.ts";
-import type { KopiaExit } from "./kopia_process.ts";
+import type { ChildExit } from "./child_process.ts";
 import { parseManifest, type SnapshotManifest } from "./snapshot_manifest.ts";
+import { redact, storeRule } from "./store_errors.ts";
 
 export interface KopiaFailure {
   readonly reason: Reason;
@@ -18,59 +19,6 @@ export interface FailureFacts {
   /** Values that no text may show. */
   readonly secrets: readonly string[];
 }
-
-interface Rule {
-  readonly pattern: RegExp;
-  readonly reason: Reason;
-  readonly advice: string;
-}
-
-/** What an error of the store or of the repository means; the first rule that matches counts. */
-const rules: readonly Rule[] = [
-  {
-    pattern: /invalid repository password/,
-    reason: "RepositoryPassword",
-    advice: 'the password in Secret "velero-repo-credentials" is not the one that the repository ' +
-      "was made with; put the right one back",
-  },
-  {
-    pattern: /repository not initialized|cannot access storage path/,
-    reason: "RepositoryNotInitialized",
-    advice: "nothing is at the place that the BackupStorageLocation names; check its bucket or " +
-      "folder, its prefix and its credentials, and that the Velero server could make the repository",
-  },
-  {
-    pattern:
-      /no space left on device|disk quota exceeded|StorageFull|QuotaExceeded|quota exceeded/i,
-    reason: "RepositoryFull",
-    advice: "the store is full; free or add space there",
-  },
-  {
-    pattern: /x509:|tls: |certificate|HTTP response to HTTPS client/,
-    reason: "RepositoryUnreachable",
-    advice:
-      "no TLS connection that can be trusted; check s3Url, caCert and insecureSkipTLSVerify " +
-      "of the BackupStorageLocation",
-  },
-  {
-    pattern: /specified bucket does not exist|NoSuchBucket/,
-    reason: "BucketMissing",
-    advice: "make the bucket, or correct its name in the BackupStorageLocation",
-  },
-  {
-    pattern:
-      /request signature|SignatureDoesNotMatch|access ?key|Access ?Denied|Forbidden|invalid credentials|(security|session) token|token.*expired|RequestTimeTooSkewed|permission denied|operation not permitted|read-only file system/i,
-    reason: "RepositoryAccessDenied",
-    advice: "the store refuses us; check the credentials of the BackupStorageLocation and what " +
-      "they are allowed to do",
-  },
-  {
-    pattern:
-      /connection refused|no such host|timeout|timed out|connection reset|broken pipe|unreachable|no route to host|server misbehaving|unexpected EOF|: EOF|Service ?Unavailable|SlowDown|InternalError|Bad Gateway|input\/output error|stale (NFS )?file handle|despite \d+ retries/i,
-    reason: "RepositoryUnreachable",
-    advice: "the store does not answer; check that it runs and can be reached from this node",
-  },
-];
 
 /** Texts that only the side of the repository produces. */
 const storeSide =
@@ -94,20 +42,14 @@ export function isStoreLost(line: string): boolean {
 }
 
 /** What an unsuccessful end of kopia means. */
-export function explainFailure(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
+export function explainFailure(exit: ChildExit, facts: FailureFacts): KopiaFailure {
   const { reason, message, ...saved } = explain(exit, facts);
   return { reason, message: redact(message, facts.secrets), ...saved };
 }
 
-/** Replaces every secret value in a text. */
-export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.filter((secret) => secret.length > 3)
-    .reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
-}
-
 const moreMemory = "raise the agent's memory limit, or set ParallelFilesUpload to a smaller number";
 
-function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
+function explain(exit: ChildExit, facts: FailureFacts): KopiaFailure {
   const failed = (reason: Reason, cause: string, advice?: string): KopiaFailure => ({
     reason,
     message: `Cannot ${facts.doing}: ${cause}${advice === undefined ? "" : `; ${advice}`}`,
@@ -133,7 +75,7 @@ function explain(exit: KopiaExit, facts: FailureFacts): KopiaFailure {
 }
 
 /** A Go program that crashes ends with code 2 and says why in front of the traces and registers. */
-function crash({ code, lines }: KopiaExit, failed: Failed): KopiaFailure | undefined {
+function crash({ code, lines }: ChildExit, failed: Failed): KopiaFailure | undefined {
   if (code !== 2) return undefined;
   const line = lines.find((line) => /^(panic|fatal error|runtime|SIG[A-Z]+): /.test(line));
   if (line === undefined) return undefined;
@@ -148,9 +90,9 @@ function isStoreSide(line: string): boolean {
   return storeSide.test(line) && !cacheWarning.test(line);
 }
 
-function storeFailure(exit: KopiaExit, folder: string, failed: Failed): KopiaFailure | undefined {
+function storeFailure(exit: ChildExit, folder: string, failed: Failed): KopiaFailure | undefined {
   const line = exit.lines.findLast(isStoreSide);
-  const rule = rules.find(({ pattern }) => line !== undefined && pattern.test(line));
+  const rule = line === undefined ? undefined : storeRule(line);
   if (line === undefined || rule === undefined) return undefined;
   const cause = lastCause(line);
   if (rule.reason === "RepositoryFull" && line.includes(`${folder}/`)) {
@@ -160,7 +102,7 @@ function storeFailure(exit: KopiaExit, folder: string, failed: Failed): KopiaFai
 }
 
 function volumeFailure(
-  exit: KopiaExit,
+  exit: ChildExit,
   { doing }: FailureFacts,
   failed: Failed,
 ): KopiaFailure | undefined {
@@ -186,7 +128,7 @@ function volumeFailure(
   };
 }
 
-function firstUnreadable(exit: KopiaExit, manifest: SnapshotManifest | undefined) {
+function firstUnreadable(exit: ChildExit, manifest: SnapshotManifest | undefined) {
   const listed = manifest?.failed[0];
   if (listed !== undefined) return listed;
   for (const line of exit.lines) {
@@ -195,7 +137,7 @@ function firstUnreadable(exit: KopiaExit, manifest: SnapshotManifest | undefined
   }
 }
 
-function countEntryErrors({ lines }: KopiaExit): number {
+function countEntryErrors({ lines }: ChildExit): number {
   return lines.filter((line) => entryError.test(line)).length;
 }
 
@@ -207,7 +149,7 @@ function lastCause(line: string): string {
   return text.length <= longestCause ? text : `…${text.slice(-longestCause)}`;
 }
 
-function lastLine({ lines, code }: KopiaExit): string {
+function lastLine({ lines, code }: ChildExit): string {
   const last = lines.findLast((line) => /\w/.test(line));
   return last === undefined
     ? `kopia ended with exit code ${code} and said nothing`

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Reason } from "../base/reason.ts";
 import { explainFailure } from "./kopia_errors.ts";
-import type { KopiaExit } from "./kopia_process.ts";
+import type { ChildExit } from "./child_process.ts";
 
 const facts = { doing: 'back up "/v"', folder: "/agent", secrets: ["the-password", "the-key"] };
 
-function failed(changes: Partial<KopiaExit>): KopiaExit {
+function failed(changes: Partial<ChildExit>): ChildExit {
   return { code: 1, outOfMemory: false, stdout: "", lines: [], ...changes };
 }
 

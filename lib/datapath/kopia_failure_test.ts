@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { explainFailure, isStoreLost, redact } from "./kopia_errors.ts";
-import type { KopiaExit } from "./kopia_process.ts";
+import { explainFailure, isStoreLost } from "./kopia_errors.ts";
+import { redact } from "./store_errors.ts";
+import type { ChildExit } from "./child_process.ts";
 
 const facts = { doing: 'back up "/v"', folder: "/agent", secrets: ["the-password", "the-key"] };
 const id = "3adaec88ee5bfbe24932dfb9f08f4fce";
 
-function failed(changes: Partial<KopiaExit>): KopiaExit {
+function failed(changes: Partial<ChildExit>): ChildExit {
   return { code: 1, outOfMemory: false, stdout: "", lines: [], ...changes };
 }
 

@@ -1,24 +1,16 @@
 import { deadline } from "../base/abort.ts";
 import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
+import type { Programs } from "./child_process.ts";
+import { findProgram, findSetpriv, type ProgramPlaces } from "./program.ts";
 
-export interface ProgramPlaces {
+export interface KopiaPlaces extends ProgramPlaces {
   /** Such as "/usr/bin/kopia"; absent: the first one on the search path. */
   readonly kopia?: string;
-  /** The same for util-linux' setpriv. */
-  readonly setpriv?: string;
-  /** The value of PATH. */
-  readonly searchPath: string;
-}
-
-/** Absolute paths. */
-export interface KopiaPrograms {
-  readonly kopia: string;
-  readonly setpriv: string;
 }
 
 /** Throws `MovementError` KopiaMissing or KopiaTooOld. */
-export type FindKopia = (signal: AbortSignal) => Promise<KopiaPrograms>;
+export type FindKopia = (signal: AbortSignal) => Promise<Programs>;
 
 /** From here on `snapshot restore --flush-files` exists. */
 const oldestKopia = "0.22.3";
@@ -27,43 +19,23 @@ const log = logger("kopia");
 const versionLimitMs = 30_000;
 
 /** Finds the programs anew each time, and asks a kopia for its version once per file. */
-export function kopiaFinder(places: ProgramPlaces): FindKopia {
+export function kopiaFinder(places: KopiaPlaces): FindKopia {
   let checked = "";
   return async (signal) => {
-    const kopia = await find("kopia", places.kopia, places.searchPath);
-    const setpriv = await find("setpriv", places.setpriv, places.searchPath);
+    const kopia = await findProgram("kopia", places.kopia, {
+      ...places,
+      reason: "KopiaMissing",
+      packageName: `kopia ${oldestKopia} or newer`,
+    });
+    const setpriv = await findSetpriv(places, "KopiaMissing");
     const { mtime, size, ino } = await Deno.stat(kopia);
     const file = `${kopia} ${mtime?.getTime()} ${size} ${ino}`;
     if (file !== checked) {
       checkVersion(kopia, await askVersion(kopia, signal));
       checked = file;
     }
-    return { kopia, setpriv };
+    return { program: kopia, setpriv };
   };
-}
-
-async function find(name: string, path: string | undefined, searchPath: string): Promise<string> {
-  const folders = searchPath.split(":").filter((folder) => folder.startsWith("/"));
-  for (const candidate of path === undefined ? folders.map((at) => `${at}/${name}`) : [path]) {
-    if (await isProgram(candidate)) return candidate;
-  }
-  const place = path === undefined
-    ? `on the search path "${searchPath}"`
-    : `at "${path}" (no executable file is there)`;
-  const packageName = name === "kopia" ? `kopia ${oldestKopia} or newer` : "util-linux";
-  throw new MovementError(
-    "KopiaMissing",
-    `Cannot find the program "${name}" ${place}; install ${packageName} in the agent's image`,
-  );
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    const { isFile, mode } = await Deno.stat(path);
-    return isFile && ((mode ?? 0) & 0o111) !== 0;
-  } catch {
-    return false;
-  }
 }
 
 async function askVersion(kopia: string, signal: AbortSignal): Promise<string> {

@@ -35,8 +35,8 @@ Deno.test("the first kopia on the search path is taken and asked once per file",
   const kopia = await program(folder.path, "kopia", says("0.22.3 build: x from: y"));
   const setpriv = await program(folder.path, "setpriv", "");
   const find = kopiaFinder({ searchPath: `/nonexistent:relative:${folder.path}` });
-  assert.deepEqual(await find(signal), { kopia, setpriv });
-  assert.deepEqual(await find(signal), { kopia, setpriv });
+  assert.deepEqual(await find(signal), { program: kopia, setpriv });
+  assert.deepEqual(await find(signal), { program: kopia, setpriv });
   assert.equal(await timesAsked(kopia), 1);
   await program(folder.path, "kopia", says("0.9.9"));
   await assert.rejects(

@@ -3,7 +3,7 @@ import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
 import type { DataPath, DataPathEvent } from "./data_path.ts";
 import { isStoreLost } from "./kopia_errors.ts";
-import type { KopiaExit, KopiaRun } from "./kopia_process.ts";
+import type { ChildExit, ChildRun } from "./child_process.ts";
 import { explainRestore } from "./kopia_restore_errors.ts";
 import { parseRestoreProgress, restoreText } from "./kopia_restore_progress.ts";
 import type { RepositorySession } from "./repository_session.ts";
@@ -40,7 +40,7 @@ export function openRestore(
   options: RestoreOptions = {},
 ): DataPath {
   const stopped = new AbortController();
-  let running: KopiaRun | undefined;
+  let running: ChildRun | undefined;
   let sizing: Promise<number | undefined> | undefined;
   return {
     cancel: () => stopped.abort(),
@@ -137,7 +137,7 @@ interface Followed {
 }
 
 /** Gives progress until kopia ends. */
-async function* follow(run: KopiaRun, limitMs: number): AsyncGenerator<DataPathEvent, Followed> {
+async function* follow(run: ChildRun, limitMs: number): AsyncGenerator<DataPathEvent, Followed> {
   let trouble: Trouble = "none";
   let done = 0;
   const stopFor = (what: Trouble) => {
@@ -166,7 +166,7 @@ async function* follow(run: KopiaRun, limitMs: number): AsyncGenerator<DataPathE
 }
 
 function failedBecause(
-  exit: KopiaExit,
+  exit: ChildExit,
   trouble: Trouble,
   { session, order }: { readonly session: RepositorySession; readonly order: RestoreOrder },
 ): DataPathEvent {

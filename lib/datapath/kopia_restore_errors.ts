@@ -1,5 +1,5 @@
 import type { Reason } from "../base/reason.ts";
-import type { KopiaExit } from "./kopia_process.ts";
+import type { ChildExit } from "./child_process.ts";
 import { restoreText } from "./kopia_restore_progress.ts";
 import type { RepositorySession } from "./repository_session.ts";
 
@@ -58,7 +58,7 @@ const rules: readonly Rule[] = [
 
 /** What an unsuccessful end of `snapshot restore` means; `doing` follows "Cannot ". */
 export function explainRestore(
-  exit: KopiaExit,
+  exit: ChildExit,
   doing: string,
   facts: RestoreFacts,
 ): RestoreFailure {

@@ -7,24 +7,26 @@ import { MovementError } from "../base/error.ts";
 import { isNotFound } from "../kube/api_error.ts";
 import { ensureBackupRepository, type RepositoryKey } from "./backup_repository.ts";
 import { createConnections } from "./connections.ts";
-import {
-  type CredentialSources,
-  readAwsKeys,
-  readCaCerts,
-  readRepositoryPassword,
-} from "./credentials.ts";
+import { type CredentialSources, readCaCerts, readRepositoryPassword } from "./credentials.ts";
 import type { KopiaSettings } from "./kopia.ts";
-import {
-  invalid,
-  type RepositoryParameters,
-  repositoryParameters,
-} from "./repository_parameters.ts";
+import { repositoryParameters } from "./repository_parameters.ts";
 import { openSession, type RepositorySession } from "./repository_session.ts";
+import type { ResticSettings } from "./restic.ts";
+import { openResticSession, type ResticSession } from "./restic_session.ts";
+import { type SecretFile, secretFile } from "./secret_file.ts";
+import { decodeCaCert, invalid } from "./storage_location.ts";
+import { readStoreAccess, type StoreAccess } from "./store_access.ts";
 
 export interface RepositoriesOptions extends CredentialSources {
   readonly kopia: KopiaSettings;
+  readonly restic: ResticSettings;
   /** How long to wait for the server to make a repository ready, and for one short command. */
   readonly resourceTimeoutMs: number;
+}
+
+export interface ResticKey extends RepositoryKey {
+  /** Where the object says that its repository is; else the BackupRepository says it. */
+  readonly identifier?: string;
 }
 
 /** The repositories that this process works with. Disposing it removes their local files. */
@@ -34,62 +36,87 @@ export interface Repositories extends AsyncDisposable {
    * Reads the location and the Secrets each time. Throws `MovementError`, or `ApiError`.
    */
   open(key: RepositoryKey, signal: AbortSignal): Promise<RepositorySession>;
+  /** The same for a repository of restic, which needs no connection. */
+  openRestic(key: ResticKey, signal: AbortSignal): Promise<ResticSession>;
 }
 
 export function createRepositories(options: RepositoriesOptions): Repositories {
   const connections = createConnections(options.kopia);
   return {
     async open(key, signal) {
-      const location = await getLocation(options, key.storageLocation, signal);
-      const repository = await ensureBackupRepository(key, options, signal);
-      const place = await placeOf(location, { key, sources: options }, signal);
-      const password = await readRepositoryPassword(options, signal);
+      const found = await find({ ...key, type: "kopia" }, options, signal);
+      const { location, repository, access, caCerts, password } = found;
+      const { azureCloud } = access;
+      const parameters = repositoryParameters(location, key.volumeNamespace, {
+        ...(caCerts !== undefined && { caCerts }),
+        ...(azureCloud !== undefined && { azureCloud }),
+      });
       const { name, uid = name } = repository.metadata;
+      await using stack = new AsyncDisposableStack();
+      const file = stack.use(await fileOf(access, options.kopia.folder));
+      const { keys } = access;
+      const limitMs = options.resourceTimeoutMs;
       const connection = await connections.take({
-        uid,
-        title: `repository "${name}"`,
-        parameters: place.parameters,
-        password,
-        keys: place.keys,
+        ...{ uid, title: `repository "${name}"`, parameters, password, keys, limitMs },
+        environment: { ...access.environment, ...file.environment },
         cacheLimitMB: cacheLimitOf(repository),
-        limitMs: options.resourceTimeoutMs,
       }, signal);
-      const secrets = { KOPIA_PASSWORD: password, ...place.keys };
+      const secrets = { KOPIA_PASSWORD: password, ...keys };
+      const held = stack.move();
+      const environment = { ...access.environment, ...file.environment };
       return openSession(options.kopia, {
-        name,
-        connection,
-        secrets,
+        ...{ name, connection, secrets, environment, limitMs, held },
+      });
+    },
+    async openRestic(key, signal) {
+      const found = await find({ ...key, type: "restic" }, options, signal);
+      const { location, repository, access, caCerts, password } = found;
+      await using stack = new AsyncDisposableStack();
+      const { folder } = options.restic;
+      const file = stack.use(await fileOf(access, folder));
+      const ca = caCerts ?? decodeCaCert(location);
+      const caFile = ca && stack.use(await secretFile(`${folder}/credentials`, ca)).path;
+      return openResticSession(options.restic, {
+        name: repository.metadata.name,
+        identifier: key.identifier || repository.spec?.resticIdentifier || "",
+        location,
+        secrets: { RESTIC_PASSWORD: password, ...access.keys },
+        environment: { ...access.environment, ...file.environment },
+        ...(caFile && { caFile }),
         limitMs: options.resourceTimeoutMs,
+        held: stack.move(),
       });
     },
     [Symbol.asyncDispose]: () => connections[Symbol.asyncDispose](),
   };
 }
 
-interface Place {
-  readonly parameters: RepositoryParameters;
-  readonly keys: Readonly<Record<string, string>>;
+/** What is the same for both kinds of repository. */
+async function find(
+  key: RepositoryKey,
+  options: RepositoriesOptions,
+  signal: AbortSignal,
+) {
+  const location = await getLocation(options, key.storageLocation, signal);
+  const repository = await ensureBackupRepository(key, options, signal);
+  const caCerts = await readCaCerts(location, options, signal);
+  const access = await readStoreAccess(location, options, signal);
+  const password = await readRepositoryPassword(options, signal);
+  return { location, repository, caCerts, access, password };
 }
 
-async function placeOf(
-  location: BackupStorageLocation,
-  { key, sources }: { readonly key: RepositoryKey; readonly sources: CredentialSources },
-  signal: AbortSignal,
-): Promise<Place> {
-  const caCerts = await readCaCerts(location, sources, signal);
-  const secrets = caCerts === undefined ? {} : { caCerts };
-  const parameters = repositoryParameters(location, key.volumeNamespace, secrets);
-  if (parameters.store === "filesystem") return { parameters, keys: {} };
-  const keys = await readAwsKeys(location, sources, signal);
-  const token = keys.sessionToken === undefined ? {} : { AWS_SESSION_TOKEN: keys.sessionToken };
+/** Google's libraries read the credentials from a file, each time they start. */
+async function fileOf({ file }: StoreAccess, folder: string): Promise<FileOf> {
+  if (file === undefined) return { environment: {}, [Symbol.asyncDispose]: async () => {} };
+  const written: SecretFile = await secretFile(`${folder}/credentials`, file);
   return {
-    parameters,
-    keys: {
-      AWS_ACCESS_KEY_ID: keys.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: keys.secretAccessKey,
-      ...token,
-    },
+    environment: { GOOGLE_APPLICATION_CREDENTIALS: written.path },
+    [Symbol.asyncDispose]: () => written[Symbol.asyncDispose](),
   };
+}
+
+interface FileOf extends AsyncDisposable {
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 async function getLocation(

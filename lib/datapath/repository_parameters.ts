@@ -1,27 +1,39 @@
-import type { BackupStorageLocation } from "../api/backup_storage_location.ts";
-import { MovementError } from "../base/error.ts";
 import { posix } from "node:path";
+import type { BackupStorageLocation } from "../api/backup_storage_location.ts";
+import { bucketOf, decodeCaCert, invalid, prefixOf, storeOf } from "./storage_location.ts";
+
+interface Bucket {
+  readonly bucket: string;
+  /** Ends with a slash. */
+  readonly prefix: string;
+  /** PEM certificates. */
+  readonly caCerts?: string;
+}
 
 /** Where a repository is, without anything secret. */
 export type RepositoryParameters =
   | { readonly store: "filesystem"; readonly path: string }
-  | {
+  | Bucket & {
     readonly store: "s3";
-    readonly bucket: string;
-    /** Ends with a slash. */
-    readonly prefix: string;
     /** Host, and port where it is not the usual one. */
     readonly endpoint: string;
     readonly region?: string;
     readonly plainHttp: boolean;
     readonly skipVerify: boolean;
-    /** PEM certificates. */
-    readonly caCerts?: string;
-  };
+  }
+  | Bucket & {
+    readonly store: "azure";
+    readonly account: string;
+    /** What follows the account in the host's name. */
+    readonly domain: string;
+  }
+  | Bucket & { readonly store: "gcs" };
 
 export interface LocationSecrets {
   /** The text of `caCertRef`, which wins over `caCert`. */
   readonly caCerts?: string;
+  /** AZURE_CLOUD_NAME of the credentials. */
+  readonly azureCloud?: string;
 }
 
 /**
@@ -34,68 +46,26 @@ export interface LocationSecrets {
 export function repositoryParameters(
   location: BackupStorageLocation,
   volumeNamespace: string,
-  { caCerts }: LocationSecrets = {},
+  secrets: LocationSecrets = {},
 ): RepositoryParameters {
-  const { spec } = location;
-  const provider = spec.provider.includes("/") ? spec.provider : `velero.io/${spec.provider}`;
-  const s3Url = spec.config?.["s3Url"] ?? "";
-  switch (provider) {
-    case "velero.io/fs":
-      return filesystem(location, volumeNamespace);
-    case "velero.io/aws":
-      return s3(location, volumeNamespace, caCerts);
-    case "velero.io/azure":
-    case "velero.io/gcp":
-      throw invalid(
-        location,
-        `spec.provider "${spec.provider}" is not supported yet`,
-        "use an S3 or a filesystem location",
-      );
+  const store = storeOf(location);
+  if (store === "filesystem") return filesystem(location, volumeNamespace);
+  const caCerts = secrets.caCerts ?? decodeCaCert(location);
+  const place = {
+    bucket: bucketOf(location),
+    prefix: `${posix.join(prefixOf(location), "kopia", volumeNamespace)}/`,
+    ...(caCerts !== undefined && { caCerts }),
+  };
+  switch (store) {
+    case "s3":
+      return { store, ...place, ...s3(location) };
+    case "azure":
+      return { store, ...place, ...azure(location, secrets.azureCloud) };
+    case "gcs":
+      return { store, ...place };
     default:
-      if (s3Url !== "") return s3(location, volumeNamespace, caCerts);
-      throw invalid(
-        location,
-        `spec.provider "${spec.provider}" is not known`,
-        "set config.s3Url if the store speaks S3",
-      );
+      return store satisfies never;
   }
-}
-
-/**
- * What follows `repository connect`. Nothing secret: the keys and the password come by the
- * environment alone. `caFile` holds the parameters' CA certificates; kopia reads it now and only now.
- */
-export function connectArguments(
-  parameters: RepositoryParameters,
-  { caFile }: { readonly caFile: string },
-): readonly string[] {
-  if (parameters.store === "filesystem") return ["filesystem", `--path=${parameters.path}`];
-  const { bucket, prefix, endpoint, region, plainHttp, skipVerify, caCerts } = parameters;
-  return [
-    "s3",
-    `--bucket=${bucket}`,
-    `--prefix=${prefix}`,
-    `--endpoint=${endpoint}`,
-    ...(region === undefined ? [] : [`--region=${region}`]),
-    ...(plainHttp ? ["--disable-tls"] : []),
-    ...(skipVerify ? ["--disable-tls-verification"] : []),
-    ...(caCerts === undefined ? [] : [`--root-ca-pem-path=${caFile}`]),
-    // Given but empty: kopia then takes the keys from the environment each time it starts, and
-    // writes none into its configuration file.
-    ...["--access-key=", "--secret-access-key=", "--session-token="],
-  ];
-}
-
-/** The error for a storage location that cannot be used: what is wrong, and what to do. */
-export function invalid(
-  location: BackupStorageLocation,
-  problem: string,
-  advice: string,
-): MovementError {
-  return new MovementError(
-    "StorageLocationInvalid",
-    `Cannot use BackupStorageLocation "${location.metadata.name}": ${problem}; ${advice}`,
-  );
 }
 
 function filesystem(
@@ -109,34 +79,17 @@ function filesystem(
       : `config.fspath "${root}" is relative`;
     throw invalid(location, problem, "set it to an absolute path that is mounted in the agent");
   }
-  return {
-    store: "filesystem",
-    path: posix.join(root, prefixOf(location), "kopia", volumeNamespace),
-  };
+  const path = posix.join(root, prefixOf(location), "kopia", volumeNamespace);
+  return { store: "filesystem", path };
 }
 
-function s3(
-  location: BackupStorageLocation,
-  volumeNamespace: string,
-  caCertsOfSecret: string | undefined,
-): RepositoryParameters {
-  const { config = {}, objectStorage } = location.spec;
-  const bucket = trimSlashes(objectStorage?.bucket || config["bucket"] || "");
-  if (bucket === "") {
-    throw invalid(location, "objectStorage.bucket is missing", "name the bucket there");
-  }
+function s3(location: BackupStorageLocation) {
+  const { config = {} } = location.spec;
   const region = config["region"] ?? "";
-  const { endpoint, plainHttp } = endpointOf(location);
-  const caCerts = caCertsOfSecret ?? decodeCaCert(location);
   return {
-    store: "s3",
-    bucket,
-    prefix: `${posix.join(prefixOf(location), "kopia", volumeNamespace)}/`,
-    endpoint,
-    ...(region === "" ? {} : { region }),
-    plainHttp,
+    ...endpointOf(location),
+    ...(region !== "" && { region }),
     skipVerify: config["insecureSkipTLSVerify"] === "true",
-    ...(caCerts === undefined ? {} : { caCerts }),
   };
 }
 
@@ -158,20 +111,46 @@ function endpointOf(location: BackupStorageLocation) {
   return { endpoint: url.host, plainHttp: url.protocol === "http:" };
 }
 
-function decodeCaCert(location: BackupStorageLocation): string | undefined {
-  const text = location.spec.objectStorage?.caCert ?? "";
-  if (text === "") return undefined;
-  try {
-    return new TextDecoder().decode(Uint8Array.fromBase64(text));
-  } catch {
-    throw invalid(location, "objectStorage.caCert is not base64", "put the PEM text in as base64");
+/** Of Azure's clouds, by AZURE_CLOUD_NAME. */
+const azureDomains: Readonly<Record<string, string>> = {
+  "": "blob.core.windows.net",
+  AZURECLOUD: "blob.core.windows.net",
+  AZUREPUBLICCLOUD: "blob.core.windows.net",
+  AZURECHINACLOUD: "blob.core.chinacloudapi.cn",
+  AZUREUSGOVERNMENT: "blob.core.usgovcloudapi.net",
+  AZUREUSGOVERNMENTCLOUD: "blob.core.usgovcloudapi.net",
+};
+
+function azure(location: BackupStorageLocation, cloud = "") {
+  const account = location.spec.config?.["storageAccount"] ?? "";
+  if (account === "") {
+    throw invalid(location, "config.storageAccount is missing", "name the storage account there");
   }
+  const uri = location.spec.config?.["storageAccountURI"] ?? "";
+  if (uri !== "") return { account, domain: domainOf(location, { account, uri }) };
+  const domain = azureDomains[cloud.toUpperCase()];
+  if (domain !== undefined) return { account, domain };
+  throw invalid(
+    location,
+    `its credentials have the AZURE_CLOUD_NAME "${cloud}", which is not known`,
+    "correct it, or set config.storageAccountURI",
+  );
 }
 
-function prefixOf({ spec }: BackupStorageLocation): string {
-  return trimSlashes(spec.objectStorage?.prefix || spec.config?.["prefix"] || "");
-}
-
-function trimSlashes(text: string): string {
-  return text.replace(/^\/+|\/+$/g, "");
+/** kopia takes only `https://<account>.<domain>`. */
+function domainOf(
+  location: BackupStorageLocation,
+  { account, uri }: { readonly account: string; readonly uri: string },
+): string {
+  const url = URL.parse(uri);
+  const isPlain = url?.protocol === "https:" && /^\/?$/.test(url.pathname) && url.search === "";
+  if (url !== null && isPlain && url.host.startsWith(`${account.toLowerCase()}.`)) {
+    return url.host.slice(account.length + 1);
+  }
+  throw invalid(
+    location,
+    `config.storageAccountURI "${uri}" is not of the form https://${account}.<domain>, the only ` +
+      "one that kopia can use",
+    "give the store such a name",
+  );
 }

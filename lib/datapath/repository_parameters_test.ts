@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { BackupStorageLocation } from "../api/backup_storage_location.ts";
 import { MovementError } from "../base/error.ts";
-import { connectArguments, repositoryParameters } from "./repository_parameters.ts";
+import { connectArguments } from "./connect_arguments.ts";
+import { repositoryParameters } from "./repository_parameters.ts";
 
 type Spec = BackupStorageLocation["spec"];
 
@@ -81,6 +82,48 @@ for (const { name, spec, want } of placed) {
   });
 }
 
+const elsewhere: readonly { name: string; spec: Partial<Spec>; cloud?: string; want: unknown }[] = [
+  {
+    name: "Azure",
+    spec: { provider: "azure", config: { storageAccount: "acct" } },
+    want: { store: "azure", account: "acct", domain: "blob.core.windows.net" },
+  },
+  {
+    name: "Azure in another cloud",
+    spec: { provider: "velero.io/azure", config: { storageAccount: "acct" } },
+    cloud: "AzureUSGovernmentCloud",
+    want: { store: "azure", account: "acct", domain: "blob.core.usgovcloudapi.net" },
+  },
+  {
+    name: "Azure at a place of its own",
+    spec: {
+      provider: "azure",
+      config: { storageAccount: "acct", storageAccountURI: "https://acct.blob.example.com:8443/" },
+    },
+    want: { store: "azure", account: "acct", domain: "blob.example.com:8443" },
+  },
+  { name: "Google", spec: { provider: "gcp" }, want: { store: "gcs" } },
+];
+
+for (const { name, spec, cloud, want } of elsewhere) {
+  Deno.test(`the place of a repository: ${name}`, () => {
+    const secrets = cloud === undefined ? {} : { azureCloud: cloud };
+    const place = { bucket: "b", prefix: "kopia/shop/" };
+    assert.deepEqual(
+      repositoryParameters(location(spec), "shop", secrets),
+      { ...place, ...want as Record<string, unknown> },
+    );
+  });
+}
+
+Deno.test("an unknown cloud of Azure is refused", () => {
+  const spec = { provider: "azure", config: { storageAccount: "acct" } };
+  assert.throws(
+    () => repositoryParameters(location(spec), "shop", { azureCloud: "Moon" }),
+    /AZURE_CLOUD_NAME "Moon", which is not known/,
+  );
+});
+
 Deno.test("a CA from caCertRef wins over caCert", () => {
   const spec = { objectStorage: { bucket: "b", caCert: btoa("old") } };
   const parameters = repositoryParameters(location(spec), "shop", { caCerts: "new" });
@@ -102,8 +145,21 @@ Deno.test("the command line names the place and leaves the keys empty", () => {
 });
 
 const refused: readonly { spec: Partial<Spec>; says: RegExp }[] = [
-  { spec: { provider: "azure" }, says: /spec\.provider "azure" is not supported yet/ },
-  { spec: { provider: "velero.io/gcp" }, says: /not supported yet/ },
+  { spec: { provider: "azure" }, says: /config\.storageAccount is missing/ },
+  {
+    spec: {
+      provider: "azure",
+      config: { storageAccount: "acct", storageAccountURI: "http://127.0.0.1:10000/acct" },
+    },
+    says: /config\.storageAccountURI "http:.*" is not of the form https:\/\/acct\.<domain>/,
+  },
+  {
+    spec: {
+      provider: "azure",
+      config: { storageAccount: "acct", storageAccountURI: "https://cdn.example.com/" },
+    },
+    says: /config\.storageAccountURI/,
+  },
   { spec: { provider: "other.io/x" }, says: /"other\.io\/x" is not known; set config\.s3Url/ },
   { spec: { provider: "fs", config: { fspath: "srv" } }, says: /fspath "srv" is relative/ },
   { spec: { provider: "fs" }, says: /config\.fspath is missing/ },

@@ -3,7 +3,7 @@ import type { Reason } from "../base/reason.ts";
 import type { Connection } from "./connections.ts";
 import { factsOf, type KopiaSettings, type KopiaTask, runCommand, startCommand } from "./kopia.ts";
 import { explainFailure, type KopiaFailure } from "./kopia_errors.ts";
-import type { KopiaExit, KopiaRun } from "./kopia_process.ts";
+import type { ChildExit, ChildRun } from "./child_process.ts";
 
 /** One use of a repository, with the secrets of this moment. Dispose it when the use has ended. */
 export interface RepositorySession extends AsyncDisposable {
@@ -11,11 +11,11 @@ export interface RepositorySession extends AsyncDisposable {
   readonly name: string;
   /** For a short command, and for the first word of a long one. */
   readonly limitMs: number;
-  start(args: readonly string[], signal: AbortSignal): Promise<KopiaRun>;
+  start(args: readonly string[], signal: AbortSignal): Promise<ChildRun>;
   /** Runs a short command and gives its output. Throws `MovementError`. */
   run(task: Omit<KopiaTask, "limitMs">, signal: AbortSignal): Promise<string>;
   /** What an unsuccessful end means; `doing` follows "Cannot ". */
-  explain(exit: KopiaExit, doing: string): KopiaFailure;
+  explain(exit: ChildExit, doing: string): KopiaFailure;
 }
 
 /** After these the next session connects anew. */
@@ -31,15 +31,21 @@ export interface SessionParts {
   readonly connection: Connection;
   /** Environment variables: the password and the store's keys. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Variables without secrets that let us into the store. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly limitMs: number;
+  /** What else goes when the session does. */
+  readonly held?: AsyncDisposable;
 }
 
 /** A session over a connection; a failure that the connection is to blame for retires it. */
 export function openSession(
   kopia: KopiaSettings,
-  { name, connection, secrets, limitMs }: SessionParts,
+  { name, connection, secrets, limitMs, held, ...parts }: SessionParts,
 ): RepositorySession {
-  const context = { configFile: connection.configFile, secrets };
+  const { configFile } = connection;
+  const environment = { ...parts.environment, ...connection.environment };
+  const context = { configFile, secrets, environment };
   const judge = (reason: Reason) => {
     if (connectionIsBad.includes(reason)) connection.retire();
   };
@@ -61,6 +67,9 @@ export function openSession(
       judge(failure.reason);
       return failure;
     },
-    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await connection[Symbol.asyncDispose]();
+      await held?.[Symbol.asyncDispose]();
+    },
   };
 }

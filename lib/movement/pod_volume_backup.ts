@@ -4,6 +4,8 @@ import { type Pod, pods } from "../api/core.ts";
 import { annotations, finalizers, labels, requesters, snapshotNames } from "../api/names.ts";
 import { type PodVolumeBackup, podVolumeBackups } from "../api/pod_volume_backup.ts";
 import { openBackup } from "../datapath/kopia_backup.ts";
+import { openResticBackup } from "../datapath/restic_backup.ts";
+import { forgetSnapshot } from "../datapath/restic_move.ts";
 import type { Repositories } from "../datapath/repositories.ts";
 import { deleteSnapshot } from "../datapath/snapshots.ts";
 import { hostPath } from "../expose/host_path.ts";
@@ -14,7 +16,7 @@ import { listPages } from "../kube/pages.ts";
 import type { MovementKind, Opened } from "./kind.ts";
 import { kopiaSource, parentOf, sourceAnnotation } from "./kopia_source.ts";
 import { trimMovable } from "./trim.ts";
-import { parallelFiles, requireKopia } from "./uploader.ts";
+import { parallelFiles, uploaderOf } from "./uploader.ts";
 
 export interface PodVolumeBackupOptions {
   readonly client: KubeClient;
@@ -47,7 +49,7 @@ async function open(
 ): Promise<Opened> {
   const { client, hostPods, repositories } = options;
   const { spec } = backup;
-  requireKopia(spec);
+  const uploader = uploaderOf(spec);
   const parallel = parallelFiles(spec, {
     setting: "ParallelFilesUpload",
     advice: "correct uploaderConfig.parallelFilesUpload of the Backup",
@@ -59,12 +61,10 @@ async function open(
   const folder = await volumeFolder(client, { pod, volume: spec.volume }, signal);
   const podUid = pod.metadata.annotations?.[annotations.mirrorPod] ?? pod.metadata.uid ?? "";
   const path = await hostPath({ root: hostPods, podUid, ...folder });
+  const found = { spec, path, parent };
+  if (uploader === "restic") return await openWithRestic(repositories, found, signal);
   const source = kopiaSource(backup, parent);
-  const volumeNamespace = spec.pod.namespace ?? "";
-  const session = await repositories.open(
-    { volumeNamespace, storageLocation: spec.backupStorageLocation },
-    signal,
-  );
+  const session = await repositories.open(repositoryOf(spec), signal);
   const dataPath = openBackup(session, {
     volumePath: path,
     sourcePath: source,
@@ -82,6 +82,41 @@ async function open(
     discard: (snapshotID, signal) => deleteSnapshot(session, snapshotID, signal),
     [Symbol.asyncDispose]: () => dataPath[Symbol.asyncDispose](), // the session's as well
   };
+}
+
+interface Found {
+  readonly spec: Spec;
+  readonly path: string;
+  readonly parent: PodVolumeBackup | undefined;
+}
+
+/** ParallelFilesUpload is not for restic, which is said nowhere: Velero ignores it as well. */
+async function openWithRestic(
+  repositories: Repositories,
+  { spec, path, parent }: Found,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const key = { ...repositoryOf(spec), identifier: spec.repoIdentifier };
+  const session = await repositories.openRestic(key, signal);
+  const before = parent?.status?.snapshotID;
+  const dataPath = openResticBackup(session, {
+    volumePath: path,
+    tags: spec.tags ?? {},
+    ...(before && { parent: before }),
+  });
+  return {
+    path: dataPath,
+    result: ({ snapshotID }) =>
+      snapshotID === ""
+        ? { path, message: "volume was empty so no snapshot was taken" }
+        : { path, snapshotID },
+    discard: (snapshotID, signal) => forgetSnapshot(session, snapshotID, signal),
+    [Symbol.asyncDispose]: () => dataPath[Symbol.asyncDispose](), // the session's as well
+  };
+}
+
+function repositoryOf({ pod, backupStorageLocation }: Spec) {
+  return { volumeNamespace: pod.namespace ?? "", storageLocation: backupStorageLocation };
 }
 
 /** The pod of the object, which must be the very one and running on this node. */

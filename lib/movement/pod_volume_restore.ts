@@ -6,6 +6,7 @@ import { annotations, finalizers } from "../api/names.ts";
 import { type PodVolumeRestore, podVolumeRestores } from "../api/pod_volume_restore.ts";
 import type { DataPath } from "../datapath/data_path.ts";
 import { openRestore } from "../datapath/kopia_restore.ts";
+import { openResticRestore } from "../datapath/restic_restore.ts";
 import type { Repositories } from "../datapath/repositories.ts";
 import { requirePlainName, writeDoneFile } from "../expose/done_file.ts";
 import { folderIdentity, requireSameFolder } from "../expose/folder_identity.ts";
@@ -18,7 +19,7 @@ import type { MovementKind, Opened } from "./kind.ts";
 import { judgePod, podGone, targetOf } from "./target_pod.ts";
 import { targetPods } from "./target_pods.ts";
 import { trimMovable } from "./trim.ts";
-import { isSettingTrue, parallelFiles, requireKopia } from "./uploader.ts";
+import { isSettingTrue, parallelFiles, refuseSetting, uploaderOf } from "./uploader.ts";
 
 export interface PodVolumeRestoreOptions {
   readonly client: KubeClient;
@@ -30,6 +31,8 @@ export interface PodVolumeRestoreOptions {
   readonly health: WatchHealth;
   readonly log: Log;
 }
+
+type Spec = PodVolumeRestore["spec"];
 
 export function podVolumeRestoreKind(
   options: PodVolumeRestoreOptions,
@@ -52,7 +55,7 @@ async function open(
 ): Promise<Opened> {
   const { client, hostPods, repositories, log } = options;
   const { spec } = restore;
-  requireKopia(spec);
+  const uploader = uploaderOf(spec);
   const order = orderOf(restore);
   requireNamespace(spec.sourceNamespace);
   const doneUid = ownerUid(restore);
@@ -61,11 +64,9 @@ async function open(
   const podUid = pod.metadata.annotations?.[annotations.mirrorPod] ?? pod.metadata.uid ?? "";
   const targetPath = await hostPath({ root: hostPods, podUid, ...folder });
   const identity = await folderIdentity(targetPath);
-  const session = await repositories.open(
-    { volumeNamespace: spec.sourceNamespace, storageLocation: spec.backupStorageLocation },
-    signal,
-  );
-  const dataPath = openRestore(session, { ...order, targetPath });
+  const dataPath = uploader === "kopia"
+    ? openRestore(await repositories.open(repositoryOf(spec), signal), { ...order, targetPath })
+    : await openWithRestic(repositories, { spec, order: { ...order, targetPath } }, signal);
   return {
     path: withDoneFile(dataPath, async () => {
       await requireSameFolder(targetPath, identity);
@@ -77,11 +78,32 @@ async function open(
   };
 }
 
+interface ResticWanted {
+  readonly spec: Spec;
+  readonly order: ReturnType<typeof orderOf> & { readonly targetPath: string };
+}
+
+async function openWithRestic(
+  repositories: Repositories,
+  { spec, order }: ResticWanted,
+  signal: AbortSignal,
+): Promise<DataPath> {
+  refuseSetting(spec, { ...parallelDownload, advice: "remove it from the Restore" });
+  const key = { ...repositoryOf(spec), identifier: spec.repoIdentifier };
+  return openResticRestore(await repositories.openRestic(key, signal), order);
+}
+
+function repositoryOf({ sourceNamespace, backupStorageLocation }: Spec) {
+  return { volumeNamespace: sourceNamespace, storageLocation: backupStorageLocation };
+}
+
+const parallelDownload = {
+  setting: "ParallelFilesDownload",
+  advice: "correct uploaderConfig.parallelFilesDownload of the Restore",
+};
+
 function orderOf({ spec }: PodVolumeRestore) {
-  const parallel = parallelFiles(spec, {
-    setting: "ParallelFilesDownload",
-    advice: "correct uploaderConfig.parallelFilesDownload of the Restore",
-  });
+  const parallel = parallelFiles(spec, parallelDownload);
   const sparse = isSettingTrue(spec, {
     setting: "WriteSparseFiles",
     advice: "correct uploaderConfig.writeSparseFiles of the Restore",

@@ -6,13 +6,25 @@ export interface UploaderSpec {
   readonly uploaderSettings?: Readonly<Record<string, string>> | null;
 }
 
-/** Throws `MovementError` for another program than kopia; none named means restic. */
-export function requireKopia(spec: UploaderSpec | undefined): void {
-  if (spec?.uploaderType === "kopia") return;
+export type Uploader = "kopia" | "restic";
+
+/** The program that an object asks for; none named means restic. Throws `MovementError`. */
+export function uploaderOf(spec: UploaderSpec | undefined): Uploader {
+  const name = spec?.uploaderType || "restic";
+  if (name === "kopia" || name === "restic") return name;
   throw new MovementError(
     "UploaderUnsupported",
-    `The uploader "${spec?.uploaderType || "restic"}" is not supported; ` +
-      "configure Velero with --uploader-type=kopia, and restore what restic has stored with restic",
+    `The uploader "${name}" is not known; configure Velero with --uploader-type=kopia`,
+  );
+}
+
+/** Restic has no such option: silence would be a setting that does nothing. */
+export function refuseSetting({ uploaderSettings }: UploaderSpec, what: Setting): void {
+  const text = uploaderSettings?.[what.setting];
+  if (text === undefined || text === "" || text === "0") return;
+  throw new MovementError(
+    "UploaderSettingInvalid",
+    `The uploader setting ${what.setting} is not for restic; ${what.advice}`,
   );
 }
 

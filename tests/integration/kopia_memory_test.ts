@@ -23,16 +23,18 @@ Deno.test("the kernel's kill for want of memory is told apart from any other kil
   await using group = await limitedGroup(500);
   if (group === undefined) return;
   using folder = tempFolder("agent");
-  const module = new URL("../../lib/datapath/kopia_process.ts", import.meta.url);
+  const module = new URL("../../lib/datapath/child_process.ts", import.meta.url);
   // Both children end by SIGKILL; only the first one is the kernel's doing.
   await Deno.writeTextFile(
     `${folder.path}/agent.ts`,
-    `import { startKopia } from ${JSON.stringify(module.href)};
+    `import { startChild } from ${JSON.stringify(module.href)};
     const { signal } = new AbortController();
     for (const script of ["exec tail /dev/zero", "kill -KILL $$"]) {
-      const programs = { kopia: "/bin/sh", setpriv: Deno.args[0] };
+      const programs = { program: "/bin/sh", setpriv: Deno.args[0] };
       const environment = { PATH: Deno.args[1] };
-      await using run = await startKopia({ programs, args: ["-c", script], environment }, signal);
+      const ways = { progress: "stderr", humanText: (line) => line };
+      const command = { programs, args: ["-c", script], environment, ...ways };
+      await using run = await startChild(command, signal);
       for await (const _ of run.lines());
       const { signal: by, outOfMemory } = await run.exit();
       console.log(by, outOfMemory);

@@ -6,6 +6,7 @@ import { namespaces, secrets } from "../../lib/api/core.ts";
 import { MovementError } from "../../lib/base/error.ts";
 import type { Reason } from "../../lib/base/reason.ts";
 import { openBackup } from "../../lib/datapath/kopia_backup.ts";
+import { resticFinder } from "../../lib/datapath/restic.ts";
 import { createRepositories, type Repositories } from "../../lib/datapath/repositories.ts";
 import { createClient, type KubeClient } from "../../lib/kube/client.ts";
 import { connect } from "../../lib/kube/connection.ts";
@@ -242,7 +243,9 @@ Deno.test({
       await using repositories = createRepositories({
         client,
         namespace,
+        environment: {},
         kopia: bench.settings,
+        restic: { ...bench.settings, find: resticFinder({ searchPath: "" }) },
         resourceTimeoutMs: 3_000,
       });
       await t.step(name, () => run({ client, bench, repositories }));

@@ -1,3 +1,4 @@
+import { connectArguments } from "../../lib/datapath/connect_arguments.ts";
 import { type Connections, createConnections } from "../../lib/datapath/connections.ts";
 import type { DataPath, DataPathEvent } from "../../lib/datapath/data_path.ts";
 import type { KopiaSettings } from "../../lib/datapath/kopia.ts";
@@ -121,6 +122,7 @@ const ownerArguments = ["--override-username=default", "--override-hostname=defa
 
 function storeArguments(parameters: RepositoryParameters): string[] {
   if (parameters.store === "filesystem") return ["filesystem", `--path=${parameters.path}`];
+  if (parameters.store !== "s3") return [...connectArguments(parameters, { caFile: "" })];
   const { bucket, prefix, endpoint, plainHttp } = parameters;
   return [
     ...["s3", `--bucket=${bucket}`, `--prefix=${prefix}`, `--endpoint=${endpoint}`],

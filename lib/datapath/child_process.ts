@@ -1,39 +1,49 @@
 import { messageOf, MovementError } from "../base/error.ts";
 import { countMemoryKills } from "./memory_cgroup.ts";
-import { humanText } from "./kopia_progress.ts";
-import { linesOf, lineTail, textOf } from "./text_lines.ts";
-import type { KopiaPrograms } from "./kopia_program.ts";
+import { linesOf, type LineTail, lineTail, textOf } from "./text_lines.ts";
 
-export interface KopiaCommand {
-  readonly programs: KopiaPrograms;
+/** Absolute paths: what is to run, and util-linux' setpriv. */
+export interface Programs {
+  readonly program: string;
+  readonly setpriv: string;
+}
+
+export interface ChildCommand {
+  readonly programs: Programs;
   /** Nothing secret: every user of the node can read a command line. */
   readonly args: readonly string[];
   /** The whole environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** How long kopia may take to end when asked, before it is killed; the default is 10 s. */
+  /** The folder that it works in; the default is our own. */
+  readonly folder?: string;
+  /** Where it tells its progress: that is what `lines` gives. */
+  readonly progress: "stderr" | "stdout";
+  /** The part of a line of progress that belongs to what is kept for an error; "" for none. */
+  readonly humanText: (line: string) => string;
+  /** How long it may take to end when asked, before it is killed; the default is 10 s. */
   readonly graceMs?: number;
 }
 
-export interface KopiaExit {
+export interface ChildExit {
   /** As a shell has it: 128 + n for a signal. */
   readonly code: number;
   readonly signal?: string;
   /** The kernel ended a process of our cgroup for want of memory meanwhile. */
   readonly outOfMemory: boolean;
-  /** Undefined when there was more than 16 MiB of it. */
+  /** Undefined when there was more than 16 MiB of it; "" where it was given as `lines`. */
   readonly stdout: string | undefined;
-  /** The last lines of standard error, without progress. */
+  /** The last lines of standard error, and of progress what is text for people. */
   readonly lines: readonly string[];
 }
 
-/** A running kopia. Disposing it ends the process group and awaits its end. */
-export interface KopiaRun extends AsyncDisposable {
+/** A running program. Disposing it ends the process group and awaits its end. */
+export interface ChildRun extends AsyncDisposable {
   readonly pid: number;
-  /** Standard error as it comes; may be read once. Kopia stands still while it is not read. */
+  /** The stream with the progress as it comes; may be read once. It stands still while unread. */
   lines(): AsyncGenerator<string>;
   /** The end; comes only after `lines` has been read to its end. */
-  exit(): Promise<KopiaExit>;
-  /** Asks kopia to end early; kills it when it takes too long. */
+  exit(): Promise<ChildExit>;
+  /** Asks it to end early; kills it when it takes too long. */
   stop(): void;
 }
 
@@ -41,15 +51,18 @@ const keptChars = 64 * 1024;
 const longestStdout = 16 * 1024 * 1024;
 
 /**
- * Starts kopia in a process group of its own. It dies with the agent, also with a killed one, and
+ * Starts a program in a process group of its own. It dies with the agent, also with a killed one, and
  * ends early when the signal is aborted.
  */
-export async function startKopia(command: KopiaCommand, signal: AbortSignal): Promise<KopiaRun> {
+export async function startChild(command: ChildCommand, signal: AbortSignal): Promise<ChildRun> {
   const killsBefore = await countMemoryKills();
   signal.throwIfAborted();
   const child = spawn(command);
   const tail = lineTail(keptChars);
-  const stdout = textOf(child.stdout, longestStdout);
+  const onStdout = command.progress === "stdout";
+  const stdout = onStdout ? Promise.resolve("") : textOf(child.stdout, longestStdout);
+  const progress = onStdout ? child.stdout : child.stderr;
+  const errors = onStdout ? keepLines(child.stderr, tail) : Promise.resolve();
   const stopper = stopperOf(child, command.graceMs ?? 10_000);
   signal.addEventListener("abort", stopper.stop, { once: true });
   const status = child.status.finally(() => {
@@ -62,29 +75,34 @@ export async function startKopia(command: KopiaCommand, signal: AbortSignal): Pr
     stop: stopper.stop,
     async *lines() {
       reading = true;
-      for await (const line of linesOf(child.stderr)) {
-        const text = humanText(line);
+      for await (const line of linesOf(progress)) {
+        const text = command.humanText(line);
         if (text !== "") tail.add(text);
         yield line;
       }
     },
     async exit() {
-      const [{ code, signal }, text] = await Promise.all([status, stdout]);
+      const [{ code, signal }, text] = await Promise.all([status, stdout, errors]);
       const outOfMemory = signal === "SIGKILL" && await countMemoryKills() > killsBefore;
       const by = signal === null ? {} : { signal };
       return { code, ...by, outOfMemory, stdout: text, lines: tail.lines() };
     },
     async [Symbol.asyncDispose]() {
       stopper.stop();
-      if (!reading) await child.stderr.cancel();
-      await Promise.all([status, stdout]);
+      if (!reading) await progress.cancel();
+      await Promise.all([status, stdout, errors]);
     },
   };
 }
 
-function spawn({ programs, args, environment }: KopiaCommand): Deno.ChildProcess {
+async function keepLines(stream: ReadableStream<Uint8Array>, tail: LineTail): Promise<void> {
+  for await (const line of linesOf(stream)) tail.add(line);
+}
+
+function spawn({ programs, args, environment, folder }: ChildCommand): Deno.ChildProcess {
   const command = new Deno.Command(programs.setpriv, {
-    args: ["--pdeathsig", "KILL", "--", programs.kopia, ...args],
+    args: ["--pdeathsig", "KILL", "--", programs.program, ...args],
+    ...(folder !== undefined && { cwd: folder }),
     clearEnv: true,
     env: { ...environment },
     detached: true,
@@ -96,8 +114,8 @@ function spawn({ programs, args, environment }: KopiaCommand): Deno.ChildProcess
     return command.spawn();
   } catch (cause) {
     throw new MovementError(
-      "KopiaFailed",
-      `Cannot start "${programs.kopia}": ${messageOf(cause)}; check the limits of the agent's ` +
+      "UploaderNotStarted",
+      `Cannot start "${programs.program}": ${messageOf(cause)}; check the limits of the agent's ` +
         "container on processes and memory, and the tags of the object",
       { cause },
     );

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { tempFolder } from "../../tests/support/temp.ts";
 import { MovementError } from "../base/error.ts";
-import { type KopiaRun, startKopia } from "./kopia_process.ts";
+import { type ChildRun, startChild } from "./child_process.ts";
+import { humanText } from "./kopia_progress.ts";
 
 const never = new AbortController().signal;
 const searchPath = Deno.env.get("PATH") ?? "";
@@ -15,18 +16,20 @@ async function find(name: string): Promise<string> {
   throw new Error(`The program "${name}" is needed on the search path`);
 }
 
-/** A shell script in kopia's place. */
-function start(script: string, { signal = never, graceMs = 10_000 } = {}): Promise<KopiaRun> {
+/** A shell script in the program's place. */
+function start(script: string, { signal = never, graceMs = 10_000 } = {}): Promise<ChildRun> {
   const command = {
-    programs: { kopia: shell, setpriv },
+    programs: { program: shell, setpriv },
+    progress: "stderr" as const,
+    humanText,
     args: ["-c", script],
     environment: { PATH: searchPath, SECRET: "value" },
     graceMs,
   };
-  return startKopia(command, signal);
+  return startChild(command, signal);
 }
 
-async function readAll(run: KopiaRun) {
+async function readAll(run: ChildRun) {
   const lines = await Array.fromAsync(run.lines());
   return { lines, exit: await run.exit() };
 }
@@ -60,7 +63,7 @@ Deno.test("a kopia that the system does not start is told with the cause and wha
   const argument = "x".repeat(200_000); // longer than Linux takes
   await assert.rejects(start(`: ${argument}`), (error) => {
     assert(error instanceof MovementError);
-    assert.equal(error.reason, "KopiaFailed");
+    assert.equal(error.reason, "UploaderNotStarted");
     assert.match(error.message, /^Cannot start ".*sh": .*Argument list too long.*; check/);
     return true;
   });
@@ -122,16 +125,18 @@ Deno.test("a process that floods its standard output is read to the end, the tex
 Deno.test("the process dies with a killed agent", async () => {
   using folder = tempFolder("agent");
   const pidFile = `${folder.path}/pid`;
-  const module = new URL("./kopia_process.ts", import.meta.url);
+  const module = new URL("./child_process.ts", import.meta.url);
   const script =
     `echo $$ >${pidFile}.new; mv ${pidFile}.new ${pidFile}; echo up >&2; exec sleep 600`;
   const command = {
-    programs: { kopia: shell, setpriv },
+    programs: { program: shell, setpriv },
+    progress: "stderr",
     args: ["-c", script],
     environment: { PATH: searchPath },
   };
-  const source = `import { startKopia } from ${JSON.stringify(module.href)};
-    const run = await startKopia(${JSON.stringify(command)}, new AbortController().signal);
+  const source = `import { startChild } from ${JSON.stringify(module.href)};
+    const command = { ...${JSON.stringify(command)}, humanText: (line) => line };
+    const run = await startChild(command, new AbortController().signal);
     for await (const _ of run.lines()) Deno.kill(Deno.pid, "SIGKILL");`;
   const agentFile = `${folder.path}/agent.ts`;
   await Deno.writeTextFile(agentFile, source);
@@ -147,4 +152,20 @@ Deno.test("the process dies with a killed agent", async () => {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   assert(!isAlive(pid));
+});
+
+Deno.test("with progress on standard output its lines are given, and errors kept beside", async () => {
+  await using run = await startChild({
+    programs: { program: shell, setpriv },
+    progress: "stdout",
+    humanText: (line) => line.startsWith("1") ? "" : line,
+    args: ["-c", "pwd; echo 1 of 2; echo 2 of 2; echo bad >&2; exit 4"],
+    environment: { PATH: searchPath },
+    folder: "/",
+  }, never);
+  const { lines, exit } = await readAll(run);
+  assert.deepEqual(lines, ["/", "1 of 2", "2 of 2"]);
+  assert.equal(exit.code, 4);
+  assert.equal(exit.stdout, "");
+  assert.deepEqual([...exit.lines].sort(), ["/", "2 of 2", "bad"]);
 });
