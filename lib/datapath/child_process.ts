@@ -113,6 +113,13 @@ function spawn({ programs, args, environment, folder }: ChildCommand): Deno.Chil
   try {
     return command.spawn();
   } catch (cause) {
+    if (folder !== undefined && cause instanceof Deno.errors.NotFound) {
+      throw new MovementError(
+        "HostPathMissing",
+        `Cannot work in "${folder}": the volume's folder is not there any more`,
+        { cause },
+      );
+    }
     throw new MovementError(
       "UploaderNotStarted",
       `Cannot start "${programs.program}": ${messageOf(cause)}; check the limits of the agent's ` +

@@ -7,6 +7,7 @@ import type { ChildExit, ChildRun } from "./child_process.ts";
 import { explainRestore } from "./kopia_restore_errors.ts";
 import { parseRestoreProgress, restoreText } from "./kopia_restore_progress.ts";
 import type { RepositorySession } from "./repository_session.ts";
+import { type LinksAside, setLinksAside } from "./links_aside.ts";
 import { snapshotSize } from "./kopia_restore_size.ts";
 
 export interface RestoreOrder {
@@ -42,6 +43,7 @@ export function openRestore(
   const stopped = new AbortController();
   let running: ChildRun | undefined;
   let sizing: Promise<number | undefined> | undefined;
+  let links: LinksAside | undefined;
   return {
     cancel: () => stopped.abort(),
     async *events(signal) {
@@ -52,10 +54,12 @@ export function openRestore(
       try {
         if (stop.signal.aborted) return yield { type: "canceled" };
         requireId(order.snapshotID);
+        links = await setLinksAside(order.targetPath, stop.signal);
         running = await session.start(restoreArguments(order, options), stop.signal);
         sizing = readSize(session, order, stop.signal);
         const { trouble, bytesDone } = yield* follow(running, session.limitMs);
         const exit = await running.exit();
+        await links.putBack();
         if (stop.signal.aborted) return yield { type: "canceled" };
         if (exit.code === 0 && trouble === "none") {
           const sizeBytes = await sizing ?? bytesDone;
@@ -75,6 +79,7 @@ export function openRestore(
     async [Symbol.asyncDispose]() {
       stopped.abort();
       await running?.[Symbol.asyncDispose]();
+      await links?.putBack();
       await sizing;
       await session[Symbol.asyncDispose]();
     },

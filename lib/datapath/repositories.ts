@@ -69,6 +69,7 @@ export function createRepositories(options: RepositoriesOptions): Repositories {
       });
     },
     async openRestic(key, signal) {
+      await options.restic.find(signal); // said at once, not after the wait for a repository
       const found = await find({ ...key, type: "restic" }, options, signal);
       const { location, repository, access, caCerts, password } = found;
       await using stack = new AsyncDisposableStack();

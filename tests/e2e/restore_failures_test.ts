@@ -112,7 +112,7 @@ function refusals(snapshotID: string): readonly Refusal[] {
     { reason: "SnapshotMissing", change: { spec: { snapshotID: "" } } },
     { reason: "SnapshotMissing", change: { spec: { snapshotID: "--all" } } },
     { reason: "VolumeNotInPod", change: { spec: { snapshotID, volume: "other" } } },
-    { reason: "UploaderUnsupported", change: { spec: { snapshotID, uploaderType: "restic" } } },
+    { reason: "ResticMissing", change: { spec: { snapshotID, uploaderType: "restic" } } },
     {
       reason: "UploaderSettingInvalid",
       change: { spec: { snapshotID, uploaderSettings: { ParallelFilesDownload: "many" } } },

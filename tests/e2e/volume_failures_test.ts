@@ -120,14 +120,14 @@ const cases: readonly FailureCase[] = [
     },
   },
   {
-    where: "where the uploader is restic",
-    reason: "UploaderUnsupported",
-    says: /"restic"/,
+    where: "where the uploader is restic, which is not there",
+    reason: "ResticMissing",
+    says: /"restic" at "\/nonexistent\/restic"/,
     arrange: (stage, good) => stage.backup(good, { spec: { uploaderType: "restic" } }),
   },
   {
     where: "where no uploader is named, which means restic",
-    reason: "UploaderUnsupported",
+    reason: "ResticMissing",
     says: /"restic"/,
     arrange: (stage, good) => stage.backup(good, { spec: { uploaderType: "" } }),
   },

@@ -243,7 +243,7 @@ Deno.test({
       await using repositories = createRepositories({
         client,
         namespace,
-        environment: {},
+        environment: { AWS_EC2_METADATA_DISABLED: "true" }, // no machine's role is looked for
         kopia: bench.settings,
         restic: { ...bench.settings, find: resticFinder({ searchPath: "" }) },
         resourceTimeoutMs: 3_000,

@@ -18,6 +18,8 @@ export interface AgentOptions {
   readonly hostPods: string;
   /** The kopia program. */
   readonly kopia: string;
+  /** The restic program; the default is one that does not exist. */
+  readonly restic?: string;
   readonly node?: string;
   /** More flags; one that is given twice counts as it was given last. */
   readonly flags?: readonly string[];
@@ -79,6 +81,7 @@ export function agentProgram(): readonly [string, ...string[]] {
 /** Starts the agent and awaits that it serves; JSON log lines, debug level, a free metrics port. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { kubeconfig, hostPods, kopia, node = "node-1", flags = [], env = {} } = options;
+  const { restic = "/nonexistent/restic" } = options;
   await using stack = new AsyncDisposableStack();
   const home = options.home ?? stack.use(tempFolder("agent")).path;
   const [port] = freePorts(1) as [number];
@@ -89,6 +92,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...args,
     ...["--kubeconfig", kubeconfig, "--node-name", node, "--host-pods", hostPods],
     ...["--metrics-address", `127.0.0.1:${port}`, "--kopia", kopia],
+    ...["--restic", restic],
     ...["--log-level", "debug", "--log-format", "json", ...flags],
   ], { env: { HOME: home, ...env } }));
   await child.line(/Metrics are served/, 30_000);

@@ -21,14 +21,15 @@ function childrenOf(pid: number): Child[] {
 }
 
 /**
- * The kopias that move data for an agent; short commands such as `repository connect` are not, nor
- * is the setpriv that becomes kopia in a moment.
+ * The kopias and restics that move data for an agent; short commands such as `repository connect` are
+ * not, nor is the setpriv that becomes one of them in a moment.
  */
 export function moversOf(pid: number): Child[] {
-  return childrenOf(pid).filter(({ args: [program = "", ...args] }) =>
-    !program.endsWith("setpriv") && args.includes("snapshot") &&
-    ["create", "restore"].some((word) => args.includes(word))
-  );
+  return childrenOf(pid).filter(({ args: [program = "", ...args] }) => {
+    if (program.endsWith("setpriv")) return false;
+    if (program.endsWith("/restic")) return ["backup", "restore"].includes(args[0] ?? "");
+    return args.includes("snapshot") && ["create", "restore"].some((word) => args.includes(word));
+  });
 }
 
 export function isAlive(pid: number): boolean {

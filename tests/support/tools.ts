@@ -1,4 +1,6 @@
-export type ToolName = "etcd" | "kube-apiserver" | "kopia" | "versitygw" | "velero-v1.15.2";
+export type ToolName =
+  | ("etcd" | "kube-apiserver" | "kopia" | "restic" | "versitygw")
+  | "velero-v1.15.2";
 
 /** The path of a server or program of the tests; built on first use, with progress on stderr. */
 export async function tool(name: ToolName): Promise<string> {
