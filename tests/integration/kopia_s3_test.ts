@@ -55,6 +55,10 @@ Deno.test({
     );
     const insecure = { ...untrusting, skipVerify: true };
     await (await bench.session({ parameters: insecure }))[Symbol.asyncDispose]();
+    await assert.rejects(
+      bench.session({ parameters: { ...insecure, bucket: "nowhere" } }),
+      failsWith("BucketMissing", /no bucket "nowhere"/),
+    );
   },
 });
 
