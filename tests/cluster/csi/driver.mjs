@@ -7,15 +7,18 @@
 // CSI_DATA              the folder of volumes and snapshots
 // CSI_SOCKET            where it serves CSI
 // REGISTRATION_SOCKET   where the kubelet looks for it
-import grpc from "@grpc/grpc-js";
-import loader from "@grpc/proto-loader";
 import { mkdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { controller } from "./controller.mjs";
 import { node } from "./node.mjs";
 import { volumeStore } from "./store.mjs";
 
+// Its packages lie beside the copy of it that runs, not beside this file, where checks would look.
+const require = createRequire(import.meta.url);
+const grpc = require("@grpc/grpc-js");
+const loader = require("@grpc/proto-loader");
 const {
   CSI_NAME: name,
   CSI_NODE: nodeName,

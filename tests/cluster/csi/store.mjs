@@ -1,11 +1,11 @@
 // What volumes and snapshots there are: a folder each, with meta.json and the data.
-import grpc from "@grpc/grpc-js";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 
-export const { status } = grpc;
+export const { status } = createRequire(import.meta.url)("@grpc/grpc-js");
 
 /** An error that becomes the answer of a call. */
 export function refusal(code, message) {
