@@ -2,7 +2,7 @@ import { lchown } from "node:fs/promises";
 import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
 
-/** The symbolic links of a folder, taken away for a while. */
+/** The symbolic links and special files of a folder, taken away for a while. */
 export interface LinksAside {
   /** Puts those back whose place is free; may be called again. */
   putBack(): Promise<void>;
@@ -15,24 +15,33 @@ interface Link {
   readonly gid: number;
 }
 
+/** A device, pipe or socket. */
+interface Special {
+  readonly path: string;
+  readonly leadsTo?: never;
+}
+
+type PutBack = () => Promise<void>;
+
 const log = logger("restore");
 
 /**
  * Removes all symbolic links below a folder. Kopia follows those that it meets where the snapshot has
  * a folder or a file, also out of the volume, and writes there as root. Links of the snapshot are made
- * anew by kopia; the others come back by `putBack`. Throws `MovementError` VolumeWriteError
+ * anew by kopia; the others come back by `putBack`. So do devices and pipes, into which kopia would write
+ * what the snapshot has as a file of their name. Throws `MovementError` VolumeWriteError
  * or HostPathMissing.
  */
 export async function setLinksAside(root: string, signal: AbortSignal): Promise<LinksAside> {
-  const links: Link[] = [];
+  const aside: PutBack[] = [];
   const putBack = async () => {
-    for (const link of links.splice(0)) await restore(link);
+    for (const back of aside.splice(0)) await back();
   };
   try {
-    for await (const link of linksBelow(root, await deviceOf(root))) {
+    const found = await Array.fromAsync(linksBelow(root, await deviceOf(root)));
+    for (const entry of found) {
       signal.throwIfAborted();
-      await Deno.remove(link.path);
-      links.push(link);
+      aside.push(entry.leadsTo === undefined ? await rename(entry) : await remove(entry));
     }
   } catch (cause) {
     await putBack();
@@ -43,7 +52,7 @@ export async function setLinksAside(root: string, signal: AbortSignal): Promise<
     }
     throw new MovementError(
       "VolumeWriteError",
-      `Cannot take the symbolic links of "${root}" aside: ${
+      `Cannot take the links and special files of "${root}" aside: ${
         messageOf(cause)
       }; check the volume and ` +
         "what it holds already",
@@ -54,20 +63,53 @@ export async function setLinksAside(root: string, signal: AbortSignal): Promise<
 }
 
 /** What lies on another device is not the volume's. */
-async function* linksBelow(folder: string, device: number): AsyncGenerator<Link> {
-  for await (const { name, isSymlink, isDirectory } of Deno.readDir(folder)) {
+async function* linksBelow(folder: string, device: number): AsyncGenerator<Link | Special> {
+  for await (const { name, isSymlink, isDirectory, isFile } of Deno.readDir(folder)) {
     const path = `${folder}/${name}`;
     if (isSymlink) {
       const { uid, gid } = await Deno.lstat(path);
       yield { path, leadsTo: await Deno.readLink(path), uid: uid ?? 0, gid: gid ?? 0 };
     } else if (isDirectory && await deviceOf(path) === device) {
       yield* linksBelow(path, device);
+    } else if (!isFile && !isDirectory) {
+      yield { path };
     }
   }
 }
 
 async function deviceOf(path: string): Promise<number> {
   return (await Deno.lstat(path)).dev;
+}
+
+/** Kept beside its place, as it cannot be made anew. */
+async function rename({ path }: Special): Promise<PutBack> {
+  const kept = `${path.slice(0, path.lastIndexOf("/"))}/.longshore-${crypto.randomUUID()}`;
+  await Deno.rename(path, kept);
+  return async () => {
+    try {
+      if (await isThere(path)) await Deno.remove(kept); // the snapshot has something there
+      else await Deno.rename(kept, path);
+    } catch (error) {
+      log.warn("A special file that was in the volume before is not in its place", {
+        ...{ path, kept, error },
+      });
+    }
+  };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+async function remove(link: Link): Promise<PutBack> {
+  await Deno.remove(link.path);
+  return () => restore(link);
 }
 
 async function restore({ path, leadsTo, uid, gid }: Link): Promise<void> {

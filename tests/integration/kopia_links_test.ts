@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { openBackup } from "../../lib/datapath/kopia_backup.ts";
 import { openRestore, type RestoreOrder } from "../../lib/datapath/kopia_restore.ts";
 import { eventsOf, folderBench, type KopiaBench } from "../support/kopia.ts";
+import { runProcess } from "../support/process.ts";
 import { tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
 
@@ -58,6 +59,26 @@ for (const sparse of [false, true]) {
     },
   });
 }
+
+Deno.test({
+  ignore,
+  name: "no special file in the target takes what is meant for a file",
+  async fn() {
+    await using bench = await folderBench();
+    const snapshotID = await saved(bench);
+    using target = tempFolder("target");
+    const { path } = target;
+    await Deno.mkdir(`${path}/mine`);
+    const pipes = [`${path}/top`, `${path}/mine/pipe`];
+    assert.equal((await runProcess("mkfifo", pipes)).code, 0);
+    await runRestore(bench, { snapshotID, targetPath: path });
+    assert.equal(await Deno.readTextFile(`${path}/top`), "of the snapshot");
+    assert.equal(Deno.lstatSync(`${path}/mine/pipe`).isFifo, true);
+    const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assert.deepEqual(names(path), ["mine", "own", "plain", "sub", "top"]);
+    assert.deepEqual(names(`${path}/mine`), ["pipe"]);
+  },
+});
 
 Deno.test({
   ignore,
