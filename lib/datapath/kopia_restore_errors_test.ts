@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Reason } from "../base/reason.ts";
 import { explainFailure } from "./kopia_errors.ts";
-import type { KopiaExit } from "./kopia_process.ts";
+import type { ChildExit } from "./child_process.ts";
 import { explainRestore, type RestoreFacts } from "./kopia_restore_errors.ts";
 
 const snapshotID = "0123456789abcdef0123456789abcdef";
@@ -9,12 +9,12 @@ const facts = {
   snapshotID,
   targetPath: "/pods/u/volumes/data",
   session: {
-    explain: (exit: KopiaExit, doing: string) =>
+    explain: (exit: ChildExit, doing: string) =>
       explainFailure(exit, { doing, folder: "/agent", secrets: [] }),
   },
 } as unknown as RestoreFacts;
 
-function explained(change: Partial<KopiaExit>) {
+function explained(change: Partial<ChildExit>) {
   const exit = { code: 1, outOfMemory: false, stdout: "", lines: [], ...change };
   return explainRestore(exit, `restore snapshot "${snapshotID}"`, facts);
 }
