@@ -6,6 +6,7 @@ import { installCrds } from "../support/install_crds.ts";
 import { assertWhole, assertWholeLog } from "../support/messages.ts";
 import { freePorts } from "../support/ports.ts";
 import { type ProcessResult, runProcess, startProcess } from "../support/process.ts";
+import { grant } from "../support/rights.ts";
 import { stepsOf } from "../support/steps.ts";
 import { tempFolder } from "../support/temp.ts";
 import { toolsMissing } from "../support/tools.ts";
@@ -94,11 +95,16 @@ Deno.test({
     });
     await step(
       "with all the flags and variables of the original",
-      () => assertStarts(home, controlPlane.kubeconfig),
+      async () => {
+        const kubeconfig = await grant(controlPlane, "rbac.yaml", {
+          ...{ namespace: "backups", account: "elsewhere" },
+        });
+        await assertStarts(home, kubeconfig);
+      },
     );
     const silent = step(
       "at level warning writes nothing while it idles, and counts from 0",
-      () => assertSilent(controlPlane.kubeconfig),
+      async () => assertSilent(await grant(controlPlane, "rbac.yaml")),
     );
     await step("that does not answer is tried ten times", () => assertTried(home, controlPlane));
     await silent;

@@ -46,8 +46,9 @@ export async function grant(
 ): Promise<string> {
   const parts = await readManifest<Part>(manifest);
   const name = account ?? parts[0]?.metadata.name ?? "";
+  const folder = await controlPlane.serviceAccount(namespace, name); // and its namespace
   for (const part of parts) {
-    if (part.kind === "ServiceAccount") continue; // is made with its token
+    if (part.kind === "ServiceAccount") continue;
     const { roleRef, rules } = part;
     await controlPlane.call("POST", pathOf(part, namespace), {
       ...part,
@@ -57,7 +58,6 @@ export async function grant(
       ...(roleRef && { subjects: [{ kind: "ServiceAccount", name, namespace }] }),
     });
   }
-  const folder = await controlPlane.serviceAccount(namespace, name);
   const token = await Deno.readTextFile(`${folder}/token`);
   const { server, caFile } = controlPlane;
   return await writeKubeconfig(`${folder}/kubeconfig`, { server, caFile, user: { token } });
