@@ -195,7 +195,11 @@ function failed<T>(follower: Follower<T>, error: unknown): void {
   noteEnd(follower);
   follower.streak.isClean = false;
   if (isGone(error)) follower.resourceVersion = undefined;
-  report(follower, messageOf(error));
+  // A server that has just begun asks for a moment; that it goes on asking somebody should know.
+  const asksForAMoment = error instanceof ApiError && error.status === 429 &&
+    follower.streak.quick === 1;
+  if (asksForAMoment) interrupted(follower, messageOf(error));
+  else report(follower, messageOf(error));
 }
 
 function noteEnd<T>(follower: Follower<T>): void {
@@ -213,10 +217,14 @@ function hasSettled<T>({ watchingSince, options }: Follower<T>): boolean {
     performance.now() - watchingSince >= (options.settledMs ?? 10_000);
 }
 
-function report<T>(follower: Follower<T>, cause: string): void {
-  const { health, log, source } = follower;
+function interrupted<T>({ health }: Follower<T>, cause: string): void {
   health.connected = false;
   health.lastError = cause;
+}
+
+function report<T>(follower: Follower<T>, cause: string): void {
+  const { log, source } = follower;
+  interrupted(follower, cause);
   if (follower.reported === cause) return;
   follower.reported = cause;
   log.warn("The watch was interrupted and is tried again", { what: source.name, cause });

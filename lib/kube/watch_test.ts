@@ -144,6 +144,18 @@ Deno.test("each cause is logged once while it lasts, and the end of the trouble 
   deepEqual(settled.lines.map((line) => line.split(" ")[0]), ["warn", "info"]);
 });
 
+Deno.test("a server that asks for a moment is told of when it goes on asking", async () => {
+  const busy = apiError(429, "TooManyRequests");
+  const once = recordedLog();
+  await follow(played([[busy], [{ items: [], resourceVersion: "1" }]], []), { log: once.log });
+  deepEqual(once.lines, []);
+  const twice = recordedLog();
+  await follow(played([[busy], [busy], [{ items: [], resourceVersion: "1" }]], []), {
+    log: twice.log,
+  });
+  deepEqual(twice.lines.map((line) => line.split(" ")[0]), ["warn"]);
+});
+
 Deno.test("a stream that has been opened is a sign of life, but no event", async () => {
   const health = newWatchHealth();
   const opened: SourceEvent<KubeObject> = { type: "opened", resourceVersion: "1" };
