@@ -111,8 +111,9 @@ async function oneMore(site: Site, mover: Mover | undefined): Promise<number> {
   return taken - sent;
 }
 
+/** The runtime gives back what it does not need only after a while at rest. */
 async function settledMiB(stage: Stage, agent: Agent): Promise<number> {
-  await sleep(stage.small ? 3_000 : 15_000, stage.signal);
+  await sleep(stage.small ? 3_000 : 60_000, stage.signal);
   return residentMiB(agent.pid);
 }
 
