@@ -112,6 +112,21 @@ const cases: readonly Case[] = [
     lines: [`${storageConfig}The AWS Access Key Id you provided does not exist in our records.`],
   },
   {
+    name: "expired temporary keys (the words of AWS)",
+    reason: "RepositoryAccessDenied",
+    message: /token has expired/,
+    lines: [`${storageConfig}The provided token has expired.`],
+  },
+  {
+    name: "no role of a machine",
+    reason: "CredentialsMissing",
+    message: /there are no credentials, and the machine gives us none/,
+    lines: [
+      `${storageConfig}Get "http://169.254.169.254/latest/meta-data/iam/security-credentials/": ` +
+      "dial tcp 169.254.169.254:80: connect: connection refused",
+    ],
+  },
+  {
     name: "missing bucket (the words of AWS)",
     reason: "BucketMissing",
     message: /The specified bucket does not exist; make the bucket/,

@@ -12,7 +12,7 @@ import type { KopiaSettings } from "./kopia.ts";
 import { repositoryParameters } from "./repository_parameters.ts";
 import { openSession, type RepositorySession } from "./repository_session.ts";
 import type { ResticSettings } from "./restic.ts";
-import { openResticSession, type ResticSession } from "./restic_session.ts";
+import { openResticSession, requireIdentifier, type ResticSession } from "./restic_session.ts";
 import { type SecretFile, secretFile } from "./secret_file.ts";
 import { decodeCaCert, invalid } from "./storage_location.ts";
 import { readStoreAccess, type StoreAccess } from "./store_access.ts";
@@ -73,13 +73,16 @@ export function createRepositories(options: RepositoriesOptions): Repositories {
       const found = await find({ ...key, type: "restic" }, options, signal);
       const { location, repository, access, caCerts, password } = found;
       await using stack = new AsyncDisposableStack();
+      const { name } = repository.metadata;
+      const told = key.identifier || repository.spec?.resticIdentifier;
+      const identifier = requireIdentifier(told, name); // before any file is written
       const { folder } = options.restic;
       const file = stack.use(await fileOf(access, folder));
       const ca = caCerts ?? decodeCaCert(location);
       const caFile = ca && stack.use(await secretFile(`${folder}/credentials`, ca)).path;
       return openResticSession(options.restic, {
-        name: repository.metadata.name,
-        identifier: key.identifier || repository.spec?.resticIdentifier || "",
+        name,
+        identifier,
         location,
         secrets: { RESTIC_PASSWORD: password, ...access.keys },
         environment: { ...access.environment, ...file.environment },

@@ -26,7 +26,7 @@ export interface ResticSession extends AsyncDisposable {
 
 export interface ResticSessionParts {
   readonly name: string;
-  /** Where the repository is, as the server made it; "" when nobody said it. */
+  /** Where the repository is, as the server made it. */
   readonly identifier: string;
   readonly location: BackupStorageLocation;
   readonly secrets: Readonly<Record<string, string>>;
@@ -38,17 +38,20 @@ export interface ResticSessionParts {
 }
 
 /** Throws `MovementError` RepositoryNotReady when it is not known where the repository is. */
+export function requireIdentifier(identifier: string | undefined, name: string): string {
+  if (identifier) return identifier;
+  throw new MovementError(
+    "RepositoryNotReady",
+    `BackupRepository "${name}" does not say where its repository is (spec.resticIdentifier); ` +
+      "see the log of the Velero server",
+  );
+}
+
+/** A session; from here on it owns what is to go with it. */
 export function openResticSession(
   settings: ResticSettings,
   { name, identifier, location, caFile, limitMs, held, ...parts }: ResticSessionParts,
 ): ResticSession {
-  if (identifier === "") {
-    throw new MovementError(
-      "RepositoryNotReady",
-      `BackupRepository "${name}" does not say where its repository is (spec.resticIdentifier); ` +
-        "see the log of the Velero server",
-    );
-  }
   const { secrets, environment } = parts;
   const context = {
     identifier,

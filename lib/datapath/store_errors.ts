@@ -47,7 +47,7 @@ const rules: readonly StoreRule[] = [
   },
   {
     pattern:
-      /request signature|SignatureDoesNotMatch|access ?key|Access ?Denied|Forbidden|invalid credentials|(security|session) token|token.*expired|RequestTimeTooSkewed|permission denied|operation not permitted|read-only file system/i,
+      /request signature|SignatureDoesNotMatch|access ?key|Access ?Denied|Forbidden|invalid credentials|(security|session|provided) token|token.*expired|RequestTimeTooSkewed|permission denied|operation not permitted|read-only file system/i,
     reason: "RepositoryAccessDenied",
     advice: "the store refuses us; check the credentials of the BackupStorageLocation and what " +
       "they are allowed to do",
