@@ -1,5 +1,5 @@
 import { UsageError } from "../lib/base/error.ts";
-import { formatFinding, isFault } from "../lib/node/finding.ts";
+import { formatFinding, isFault } from "../lib/base/finding.ts";
 import { type Command, type CommandWorld, type FlagValues, textOf } from "./command.ts";
 import { type ConcurrencyQuestion, concurrencyReport } from "./concurrency_report.ts";
 import { explainText } from "./concurrency_text.ts";

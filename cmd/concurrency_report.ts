@@ -7,7 +7,7 @@ import { agentPods, configMapOfAgents } from "../lib/node/agent_daemon_set.ts";
 import { type AgentRevision, agentRevision } from "../lib/node/agent_revision.ts";
 import { concurrencyOf, type ConcurrencyPlan } from "../lib/node/concurrency.ts";
 import { type ConfigSource, loadConfigMap } from "../lib/node/config_map.ts";
-import { type Finding, isFault } from "../lib/node/finding.ts";
+import { type Finding, isFault } from "../lib/base/finding.ts";
 import { type NodeAgentConfig, parseNodeAgentConfig } from "../lib/node/node_agent_config.ts";
 import { type Setting, settingsOf } from "../lib/node/settings.ts";
 import type { ListenAddress } from "./server_options.ts";

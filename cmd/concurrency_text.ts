@@ -1,6 +1,6 @@
 /** How `concurrency` tells people. */
 import type { ConcurrencyPlan } from "../lib/node/concurrency.ts";
-import { formatFinding } from "../lib/node/finding.ts";
+import { formatFinding } from "../lib/base/finding.ts";
 import type { ConcurrencyReport, NodeReport, ReportSource } from "./concurrency_report.ts";
 import { formatTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { concurrencyOf } from "../lib/node/concurrency.ts";
-import { isFault } from "../lib/node/finding.ts";
+import { isFault } from "../lib/base/finding.ts";
 import { parseNodeAgentConfig } from "../lib/node/node_agent_config.ts";
 import { settingsOf } from "../lib/node/settings.ts";
 import type { ConcurrencyReport, NodeReport, ReportSource } from "./concurrency_report.ts";

@@ -7,7 +7,7 @@ import type { KubeClient } from "../lib/kube/client.ts";
 import type { Labels } from "../lib/kube/labels.ts";
 import { concurrencyOf } from "../lib/node/concurrency.ts";
 import { loadConfigMap, type LoadedConfig } from "../lib/node/config_map.ts";
-import { formatFinding } from "../lib/node/finding.ts";
+import { formatFinding } from "../lib/base/finding.ts";
 import { settledHostPath } from "../lib/node/host_path_check.ts";
 import type { LoadConcurrency } from "../lib/node/node_agent_config.ts";
 import { configFollower } from "./config_follower.ts";

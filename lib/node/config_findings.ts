@@ -2,7 +2,7 @@
 import { messageOf } from "../base/error.ts";
 import { type LabelSelector, selectorProblems } from "../kube/labels.ts";
 import { parseQuantity } from "../kube/quantity.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../base/finding.ts";
 import type { LoadAffinity, NodeAgentConfig, NodeRule, PodResources } from "./node_agent_config.ts";
 
 /** All findings about the values, each with its path. */

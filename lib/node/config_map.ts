@@ -4,7 +4,7 @@ import { configMaps } from "../api/core.ts";
 import { isNotFound } from "../kube/api_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { ObjectName } from "../kube/object.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../base/finding.ts";
 import { type NodeAgentConfig, parseNodeAgentConfig } from "./node_agent_config.ts";
 
 /** Where a configuration was read. */

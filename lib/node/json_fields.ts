@@ -3,7 +3,7 @@
  * rely on: keys in any case, unknown keys ignored, the last of equal keys counts, null is nothing, a
  * wrong type is an error. What Go does silently becomes a finding.
  */
-import type { Finding, Position } from "./finding.ts";
+import type { Finding, Position } from "../base/finding.ts";
 import type { JsonMember, JsonNode } from "./json_text.ts";
 
 export interface Reading {

@@ -2,7 +2,7 @@
  * A reader of JSON that keeps the place of every value, and the order and repetition of keys: the
  * platform's parser tells neither, and the node agent's configuration is judged by both.
  */
-import type { Position } from "./finding.ts";
+import type { Position } from "../base/finding.ts";
 
 export type JsonNode =
   & { readonly at: Position }

@@ -1,6 +1,6 @@
 import type { LabelSelector } from "../kube/labels.ts";
 import { configFindings } from "./config_findings.ts";
-import type { Finding, Parsed, Position } from "./finding.ts";
+import type { Finding, Parsed, Position } from "../base/finding.ts";
 import { integer, listOf, mapOf, type ReadField, type Reading, record } from "./json_fields.ts";
 import { text, toggle } from "./json_fields.ts";
 import { type JsonNode, JsonSyntaxError, parseJsonText } from "./json_text.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatFinding } from "./finding.ts";
+import { formatFinding } from "../base/finding.ts";
 import { parseNodeAgentConfig } from "./node_agent_config.ts";
 
 function findingsOf(document: unknown): string[] {
