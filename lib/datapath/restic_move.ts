@@ -177,12 +177,18 @@ async function tidy(session: ResticSession, { lock, snapshotID }: Left): Promise
   }
 }
 
-/** Removes a snapshot from the list; its data goes with the server's next prune. */
+/**
+ * Removes a snapshot from the list; its data goes with the server's next prune. Anything but an id is
+ * refused: restic takes any beginning of one, and the empty text begins them all.
+ */
 export async function forgetSnapshot(
   session: ResticSession,
   snapshotID: string,
   signal: AbortSignal,
 ): Promise<void> {
+  if (!/^[0-9a-f]{8,64}$/.test(snapshotID)) {
+    throw new Error(`${JSON.stringify(snapshotID)} is not the id of a snapshot`);
+  }
   const args = ["forget", snapshotID];
   await session.run({ args, doing: `remove snapshot "${snapshotID}"` }, signal);
 }

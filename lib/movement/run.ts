@@ -173,8 +173,9 @@ async function conclude<T extends Movable>(
   return { phase: "dropped" };
 }
 
+/** An empty volume gives none: "" would be the beginning of any other's. */
 function savedSnapshot(last: Last): string | undefined {
-  if (last.type === "completed") return last.result.snapshotID;
+  if (last.type === "completed") return last.result.snapshotID || undefined;
   return last.type === "failed" ? last.snapshotID : undefined;
 }
 

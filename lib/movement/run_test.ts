@@ -226,6 +226,13 @@ Deno.test("a movement whose object is gone writes nothing and takes its snapshot
   assert.deepEqual([one.finished, one.discarded], [[], ["s1"]]);
 });
 
+Deno.test("a movement that saved no snapshot takes none back", async () => {
+  const empty: DataPathEvent = { type: "completed", result: { snapshotID: "", sizeBytes: 0 } };
+  const one = play({ events: [empty], answer: "overtaken" });
+  assert.equal((await one.run.ended).phase, "dropped");
+  assert.deepEqual(one.discarded, []);
+});
+
 Deno.test("a snapshot that cannot be taken back does not hide how the movement ended", async () => {
   const kept = new MovementError("RepositoryUnreachable", "no store");
   const one = play({ events: [completed], answer: "overtaken", kept });

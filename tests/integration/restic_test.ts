@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { DataPathEvent } from "../../lib/datapath/data_path.ts";
 import { openResticBackup } from "../../lib/datapath/restic_backup.ts";
+import { forgetSnapshot } from "../../lib/datapath/restic_move.ts";
 import { openResticRestore } from "../../lib/datapath/restic_restore.ts";
 import { isAlive, isListening, isStopped, until } from "../support/children.ts";
 import { eventsOf, never, password, randomFile } from "../support/kopia.ts";
@@ -86,6 +87,24 @@ async function roundTrip(options: ResticOptions) {
 }
 
 Deno.test({ ignore, name: "restic moves a volume to a folder and back", fn: () => roundTrip({}) });
+
+Deno.test({
+  ignore,
+  name: "restic forgets a snapshot by its id, and none by a text that begins every id",
+  async fn() {
+    await using bench = await resticBench();
+    using volume = tempFolder("volume");
+    await Deno.writeTextFile(`${volume.path}/file`, "text");
+    const { snapshotID } = await backUp(bench, volume.path);
+    await using session = bench.session();
+    for (const none of ["", "latest"]) {
+      await assert.rejects(forgetSnapshot(session, none, never), /is not the id of a snapshot/);
+    }
+    assert.equal((await snapshotsOf(bench)).length, 1);
+    await forgetSnapshot(session, snapshotID, never);
+    assert.deepEqual(await snapshotsOf(bench), []);
+  },
+});
 
 Deno.test({
   ignore,
