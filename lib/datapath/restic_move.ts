@@ -177,6 +177,11 @@ async function tidy(session: ResticSession, { lock, snapshotID }: Left): Promise
   }
 }
 
+/** As restic prints ids, in full or the first digits. */
+export function isSnapshotID(text: string): boolean {
+  return /^[0-9a-f]{8,64}$/.test(text);
+}
+
 /**
  * Removes a snapshot from the list; its data goes with the server's next prune. Anything but an id is
  * refused: restic takes any beginning of one, and the empty text begins them all.
@@ -186,7 +191,7 @@ export async function forgetSnapshot(
   snapshotID: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!/^[0-9a-f]{8,64}$/.test(snapshotID)) {
+  if (!isSnapshotID(snapshotID)) {
     throw new Error(`${JSON.stringify(snapshotID)} is not the id of a snapshot`);
   }
   const args = ["forget", snapshotID];

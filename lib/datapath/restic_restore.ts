@@ -1,6 +1,6 @@
 import { MovementError } from "../base/error.ts";
 import type { DataPath } from "./data_path.ts";
-import { type LastEvent, openResticMove, type ResticEnd } from "./restic_move.ts";
+import { isSnapshotID, type LastEvent, openResticMove, type ResticEnd } from "./restic_move.ts";
 import type { ResticSession } from "./restic_session.ts";
 
 export interface ResticRestoreOrder {
@@ -14,11 +14,10 @@ export interface ResticRestoreOrder {
 
 /**
  * A restore of a snapshot into a folder by `restic restore`: what the snapshot has replaces what is
- * there, other content stays. Throws `MovementError` for what cannot be a snapshot's ID.
+ * there, other content stays. The ID must have passed `requireResticID`.
  */
 export function openResticRestore(session: ResticSession, order: ResticRestoreOrder): DataPath {
   const { snapshotID, targetPath, sparse } = order;
-  requireId(snapshotID);
   const doing = `restore snapshot "${snapshotID}" to "${targetPath}"`;
   return openResticMove(session, {
     doing,
@@ -30,9 +29,12 @@ export function openResticRestore(session: ResticSession, order: ResticRestoreOr
   });
 }
 
-/** "latest" and paths would be taken as well. */
-function requireId(snapshotID: string): void {
-  if (/^[0-9a-f]{8,64}$/.test(snapshotID)) return;
+/**
+ * Throws `MovementError` for what cannot be a snapshot's ID: restic would take "latest" and paths as
+ * well. To be asked before there is a session, which nobody would dispose.
+ */
+export function requireResticID(snapshotID: string): void {
+  if (isSnapshotID(snapshotID)) return;
   throw new MovementError(
     "SnapshotMissing",
     snapshotID === ""

@@ -6,7 +6,7 @@ import { annotations, finalizers } from "../api/names.ts";
 import { type PodVolumeRestore, podVolumeRestores } from "../api/pod_volume_restore.ts";
 import type { DataPath } from "../datapath/data_path.ts";
 import { openRestore } from "../datapath/kopia_restore.ts";
-import { openResticRestore } from "../datapath/restic_restore.ts";
+import { openResticRestore, requireResticID } from "../datapath/restic_restore.ts";
 import type { Repositories } from "../datapath/repositories.ts";
 import { requirePlainName, writeDoneFile } from "../expose/done_file.ts";
 import { folderIdentity, requireSameFolder } from "../expose/folder_identity.ts";
@@ -89,6 +89,7 @@ async function openWithRestic(
   signal: AbortSignal,
 ): Promise<DataPath> {
   refuseSetting(spec, { ...parallelDownload, advice: "remove it from the Restore" });
+  requireResticID(spec.snapshotID);
   const key = { ...repositoryOf(spec), identifier: spec.repoIdentifier };
   return openResticRestore(await repositories.openRestic(key, signal), order);
 }
