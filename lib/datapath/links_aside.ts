@@ -1,6 +1,7 @@
 import { lchown } from "node:fs/promises";
 import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
+import { type FolderReader, openFolderReader } from "./folder_entries.ts";
 
 /** The symbolic links and special files of a folder, taken away for a while. */
 export interface LinksAside {
@@ -15,7 +16,7 @@ interface Link {
   readonly gid: number;
 }
 
-/** A device, pipe or socket. */
+/** A device, pipe or socket, or a link that cannot be made anew. */
 interface Special {
   readonly path: string;
   readonly leadsTo?: never;
@@ -38,7 +39,9 @@ export async function setLinksAside(root: string, signal: AbortSignal): Promise<
     for (const back of aside.splice(0)) await back();
   };
   try {
-    const found = await Array.fromAsync(linksBelow(root, await deviceOf(root)));
+    using reader = openFolderReader();
+    const walk = { reader, device: await deviceOf(root) };
+    const found = await Array.fromAsync(linksBelow(root, walk));
     for (const entry of found) {
       signal.throwIfAborted();
       aside.push(entry.leadsTo === undefined ? await rename(entry) : await remove(entry));
@@ -62,18 +65,44 @@ export async function setLinksAside(root: string, signal: AbortSignal): Promise<
   return { putBack };
 }
 
-/** What lies on another device is not the volume's. */
-async function* linksBelow(folder: string, device: number): AsyncGenerator<Link | Special> {
-  for await (const { name, isSymlink, isDirectory, isFile } of Deno.readDir(folder)) {
-    const path = `${folder}/${name}`;
-    if (isSymlink) {
-      const { uid, gid } = await Deno.lstat(path);
-      yield { path, leadsTo: await Deno.readLink(path), uid: uid ?? 0, gid: gid ?? 0 };
-    } else if (isDirectory && await deviceOf(path) === device) {
-      yield* linksBelow(path, device);
-    } else if (!isFile && !isDirectory) {
-      yield { path };
+interface Walk {
+  readonly reader: FolderReader;
+  /** What lies on another one is not the volume's. */
+  readonly device: number;
+}
+
+async function* linksBelow(folder: string, walk: Walk): AsyncGenerator<Link | Special> {
+  for await (const entry of walk.reader.entries(folder)) {
+    if (entry.name === undefined) {
+      if (entry.kind === "file") continue; // kopia writes into it, which is what is wanted
+      throw new Error(
+        `"${folder}/${entry.shown}" has a name that is not UTF-8; rename or remove it`,
+      );
     }
+    const path = `${folder}/${entry.name}`;
+    const kind = entry.kind === "unknown" ? await kindOf(path) : entry.kind;
+    if (kind === "link") yield await linkAt(path);
+    else if (kind === "special") yield { path };
+    else if (kind === "folder" && await deviceOf(path) === walk.device) {
+      yield* linksBelow(path, walk);
+    }
+  }
+}
+
+async function kindOf(path: string) {
+  const { isSymlink, isDirectory, isFile } = await Deno.lstat(path);
+  if (isSymlink) return "link";
+  if (isDirectory) return "folder";
+  return isFile ? "file" : "special";
+}
+
+async function linkAt(path: string): Promise<Link | Special> {
+  const { uid, gid } = await Deno.lstat(path);
+  try {
+    return { path, leadsTo: await Deno.readLink(path), uid: uid ?? 0, gid: gid ?? 0 };
+  } catch (error) {
+    if (error instanceof Deno.errors.InvalidData) return { path }; // leads to what is not UTF-8
+    throw error;
   }
 }
 

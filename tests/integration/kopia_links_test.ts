@@ -94,6 +94,58 @@ Deno.test({
   },
 });
 
+/** Names, in Latin-1, that are not UTF-8; each is laid into the target by a shell. */
+const unnamed = [
+  { what: "link", laid: (outside: string) => `ln -s '${outside}' $'s\\xfcb'` },
+  { what: "folder", laid: () => "mkdir $'f\\xfcr'" },
+  { what: "pipe", laid: () => "mkfifo $'f\\xfcr'" },
+];
+
+for (const { what, laid } of unnamed) {
+  Deno.test({
+    ignore,
+    name: `a ${what} whose name is not UTF-8 does not lead kopia out of the volume`,
+    async fn() {
+      await using bench = await folderBench();
+      using volume = tempFolder("volume");
+      await inShell(volume.path, "mkdir $'s\\xfcb' && echo new >$'s\\xfcb/victim'");
+      const from = { volumePath: volume.path, sourcePath: "a/source", tags: {} };
+      const saved = (await eventsOf(openBackup(await bench.session(), from))).at(-1);
+      assert(saved?.type === "completed", JSON.stringify(saved));
+      using outside = tempFolder("outside");
+      using target = tempFolder("target");
+      await Deno.symlink("/nowhere", `${target.path}/link`);
+      await inShell(target.path, laid(outside.path));
+      const order = { snapshotID: saved.result.snapshotID, targetPath: target.path };
+      const end = (await eventsOf(openRestore(await bench.session(), order))).at(-1);
+      assert(end?.type === "failed", JSON.stringify(end));
+      assert.equal(end.reason, "VolumeWriteError");
+      assert.match(end.message, /has a name that is not UTF-8; rename or remove it/);
+      assert.deepEqual([...Deno.readDirSync(outside.path)], []);
+      assert.equal(Deno.readLinkSync(`${target.path}/link`), "/nowhere");
+    },
+  });
+}
+
+Deno.test({
+  ignore,
+  name: "what is not UTF-8 and harmless stays: a file's name, and where a link leads to",
+  async fn() {
+    await using bench = await folderBench();
+    const snapshotID = await saved(bench);
+    using target = tempFolder("target");
+    await inShell(target.path, "echo old >$'\\xfc' && ln -s $'\\xfc' link && ln -s $'\\xfc' sub");
+    await runRestore(bench, { snapshotID, targetPath: target.path });
+    await inShell(target.path, "[[ $(<$'\\xfc') == old && $(readlink link) == $'\\xfc' ]]");
+    assert.equal(await Deno.readTextFile(`${target.path}/sub/file`), "of the snapshot");
+  },
+});
+
+async function inShell(folder: string, script: string) {
+  const { code, stderr } = await runProcess("bash", ["-c", `cd "$0" && ${script}`, folder]);
+  assert.equal(code, 0, stderr);
+}
+
 async function runRestore(bench: KopiaBench, order: RestoreOrder) {
   const end = (await eventsOf(openRestore(await bench.session(), order))).at(-1);
   assert(end?.type === "completed", JSON.stringify(end));

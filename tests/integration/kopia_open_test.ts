@@ -214,7 +214,10 @@ const steps: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     await client.patch(backupStorageLocations, { namespace, name: "s3", body: without }, never);
     await assert.rejects(
       repositories.open(s3Key, never),
-      failsWith("CredentialsMissing", /no spec\.credential, AWS_SHARED_CREDENTIALS_FILE is not set/),
+      failsWith(
+        "CredentialsMissing",
+        /no spec\.credential, AWS_SHARED_CREDENTIALS_FILE is not set/,
+      ),
     );
   },
 };
