@@ -102,9 +102,10 @@ export function createConnections(settings: KopiaSettings): Connections {
 
 function lend(entry: Entry, drop: (entry: Entry) => Promise<void>): Connection {
   const configFile = configFileOf(entry.folder);
-  if (entry.users++ === 0 && entry.secretConfig !== undefined) {
+  if (entry.users === 0 && entry.secretConfig !== undefined) {
     Deno.writeTextFileSync(configFile, entry.secretConfig, { mode: 0o600 });
   }
+  entry.users++; // now, for a use that could not begin never ends
   let held = true;
   return {
     configFile,

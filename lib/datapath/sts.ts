@@ -13,34 +13,31 @@ const limitMs = 30_000;
 
 /**
  * Takes on a role: keys that are good for an hour unless the role says otherwise. Throws
- * `MovementError` RepositoryAccessDenied when AWS refuses, RepositoryUnreachable without an answer.
+ * `MovementError` RepositoryAccessDenied when AWS refuses, RepositoryUnreachable without an answer,
+ * StorageLocationInvalid or CredentialsMissing when it cannot even be asked.
  */
 export async function assumeRole(
   { keys, role }: { readonly keys: AwsKeys; readonly role: AwsRole },
   { region, endpoint = `https://sts.${region}.${domainOf(region)}` }: StsOptions,
   signal: AbortSignal,
 ): Promise<AwsKeys> {
-  using limit = deadline(signal, limitMs, "Asking AWS for a role");
-  const request = signed(
-    { url: new URL(endpoint), body: bodyOf(role), region, now: new Date() },
-    keys,
-  );
   const doing = `Cannot take on the role "${role.arn}"`;
-  let text: string;
-  let status: number;
-  try {
-    const answer = await fetch(request, { signal: limit.signal });
-    ({ status } = answer);
-    text = await answer.text();
-  } catch (cause) {
-    signal.throwIfAborted();
+  const url = URL.parse(endpoint);
+  if (url === null) {
     throw new MovementError(
-      "RepositoryUnreachable",
-      `${doing}: "${endpoint}" gives no answer (${messageOf(cause)}); check the network, and the ` +
-        "region of the BackupStorageLocation",
-      { cause },
+      "StorageLocationInvalid",
+      `${doing}: "${endpoint}" is no URL; correct config.region of the BackupStorageLocation, or ` +
+        "AWS_ENDPOINT_URL_STS of the agent",
     );
   }
+  if (!Object.values(keys).every((value) => /^[!-~]*$/.test(value))) {
+    throw new MovementError(
+      "CredentialsMissing",
+      `${doing}: the keys of its source_profile have characters that no key has; copy them anew`,
+    );
+  }
+  const request = signed({ url, body: bodyOf(role), region, now: new Date() }, keys);
+  const { status, text } = await ask(request, doing, signal);
   const [accessKeyId, secretAccessKey, sessionToken] = [
     "AccessKeyId",
     "SecretAccessKey",
@@ -50,14 +47,42 @@ export async function assumeRole(
   if (status === 200 && accessKeyId && secretAccessKey && sessionToken) {
     return { accessKeyId, secretAccessKey, sessionToken };
   }
-  const said = [textIn(text, "Code"), textIn(text, "Message")].filter(Boolean).join(": ");
-  throw new MovementError(
-    "RepositoryAccessDenied",
-    `${doing}: AWS says ${
-      said || `HTTP ${status} and no reason`
-    }; check the keys of source_profile ` +
-      "and the role's trust policy",
-  );
+  throw refusal(doing, { status, text });
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(request: Request, doing: string, signal: AbortSignal): Promise<Answer> {
+  using limit = deadline(signal, limitMs, "Asking AWS for a role");
+  try {
+    // Another place would be handed the session's token.
+    const answer = await fetch(request, { signal: limit.signal, redirect: "error" });
+    return { status: answer.status, text: await answer.text() };
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new MovementError(
+      "RepositoryUnreachable",
+      `${doing}: "${new URL(request.url).origin}" gives no answer (${
+        messageOf(cause)
+      }); check the ` +
+        "network, and the region of the BackupStorageLocation",
+      { cause },
+    );
+  }
+}
+
+function refusal(doing: string, { status, text }: Answer): MovementError {
+  const words = [textIn(text, "Code"), textIn(text, "Message")].filter(Boolean).join(": ");
+  const said = `${doing}: AWS says ${words || `HTTP ${status} and no reason`}`;
+  return status >= 500
+    ? new MovementError("RepositoryUnreachable", `${said}; try again later`)
+    : new MovementError(
+      "RepositoryAccessDenied",
+      `${said}; check the keys of source_profile and the role's trust policy`,
+    );
 }
 
 function domainOf(region: string): string {

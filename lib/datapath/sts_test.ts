@@ -105,3 +105,56 @@ Deno.test("a place that does not answer is told with the cause", async () => {
     return true;
   });
 });
+
+const unaskable = [
+  {
+    what: "a region that makes no URL",
+    changes: { region: "eu west" },
+    reason: "StorageLocationInvalid",
+    says: /"https:\/\/sts\.eu west\.amazonaws\.com" is no URL; correct config\.region/,
+  },
+  {
+    what: "a token that no request can carry",
+    changes: { token: "the\u201dtoken" },
+    reason: "CredentialsMissing",
+    says: /keys of its source_profile have characters that no key has/,
+  },
+];
+
+for (const { what, changes, reason, says } of unaskable) {
+  Deno.test(`${what} is told as that, without the secret`, async () => {
+    const { region = "eu-west-1", token = "token" } = changes;
+    const given = { keys: { ...keys, sessionToken: token }, role };
+    await assert.rejects(assumeRole(given, { region }, never), (error) => {
+      assert(error instanceof MovementError);
+      assert.equal(error.reason, reason);
+      assert.match(error.message, says);
+      assert(!error.message.includes(token));
+      return true;
+    });
+  });
+}
+
+Deno.test("the session's token is not carried on to another place", async () => {
+  let carried = 0;
+  await using other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
+    carried++;
+    return new Response(credentials);
+  });
+  const location = `http://127.0.0.1:${other.addr.port}/`;
+  await using place = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => new Response(null, { status: 307, headers: { location } }),
+  );
+  const options = { region: "eu-west-1", endpoint: `http://127.0.0.1:${place.addr.port}` };
+  await assert.rejects(assumeRole({ keys, role }, options, never), { name: "MovementError" });
+  assert.equal(carried, 0);
+});
+
+Deno.test("an AWS in trouble is not told as one that refuses", async () => {
+  await using place = sts(503, "");
+  await assert.rejects(assumeRole({ keys, role }, place.options, never), {
+    reason: "RepositoryUnreachable",
+    message: /AWS says HTTP 503 and no reason; try again later/,
+  });
+});

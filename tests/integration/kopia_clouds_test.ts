@@ -140,11 +140,12 @@ case "$1 $2" in
 esac
 `;
 
-Deno.test("keys that kopia writes into its file are on the disk only while they are used", async () => {
-  using folder = tempFolder("azure");
+/** Connections over the fake, and what asks for one to Azure. */
+function fakeGround() {
+  const folder = tempFolder("azure");
   const kopia = `${folder.path}/kopia`;
-  await Deno.writeTextFile(kopia, fakeKopia, { mode: 0o755 });
-  await using connections = createConnections({
+  Deno.writeTextFileSync(kopia, fakeKopia, { mode: 0o755 });
+  const connections = createConnections({
     find: kopiaFinder({ kopia, searchPath }),
     folder: `${folder.path}/agent`,
     environment: { PATH: searchPath },
@@ -153,6 +154,19 @@ Deno.test("keys that kopia writes into its file are on the disk only while they 
     ...{ uid: "u", title: "repository", parameters: azure, password: "a-password" },
     ...{ keys: { AZURE_STORAGE_KEY: key }, cacheLimitMB: 100, limitMs: 30_000 },
   });
+  return {
+    connections,
+    order,
+    async [Symbol.asyncDispose]() {
+      await connections[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+Deno.test("keys that kopia writes into its file are on the disk only while they are used", async () => {
+  await using ground = fakeGround();
+  const { connections, order } = ground;
   const first = await connections.take(order("key-1"), never);
   const second = await connections.take(order("key-1"), never);
   assert.equal(second.configFile, first.configFile);
@@ -169,4 +183,17 @@ Deno.test("keys that kopia writes into its file are on the disk only while they 
   await again[Symbol.asyncDispose]();
   await using other = await connections.take(order("key-2"), never);
   assert.notEqual(other.configFile, first.configFile);
+});
+
+Deno.test("a configuration file that could not be written once is written the next time", async () => {
+  await using ground = fakeGround();
+  const { connections, order } = ground;
+  const first = await connections.take(order("key-1"), never);
+  await first[Symbol.asyncDispose]();
+  await Deno.mkdir(first.configFile); // in its way, for root writes everywhere
+  await assert.rejects(connections.take(order("key-1"), never));
+  await Deno.remove(first.configFile);
+  await using again = await connections.take(order("key-1"), never);
+  assert.equal(again.configFile, first.configFile);
+  assert.match(await Deno.readTextFile(again.configFile), /key-1/);
 });
