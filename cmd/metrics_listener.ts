@@ -13,9 +13,9 @@ export interface Pages {
 }
 
 /**
- * Serves /metrics, /healthz and /readyz until it is disposed, which closes every connection: a client that is slow or silent
- * does not hold up the end. A taken port is a `ConfigError` at once. The one listener of the agent:
- * the original's second one on :8080 only made starts fail.
+ * Serves /metrics, /healthz and /readyz until it is disposed, which closes every connection: a client
+ * that is slow or silent does not hold up the end. A taken port is a `ConfigError` at once. The one
+ * listener of the agent: the original's second one on :8080 only made starts fail.
  */
 export function listenForMetrics(
   pages: Pages,
@@ -26,7 +26,7 @@ export function listenForMetrics(
   const listen = (hostname: string) =>
     Deno.serve(
       { hostname, port, signal, onListen: () => {} },
-      ({ url }) => answer(pages, new URL(url)),
+      ({ url }) => answer(pages, URL.parse(url)),
     );
   try {
     const { addr, finished } = hostname === "" ? listenEverywhere(listen) : listen(hostname);
@@ -45,10 +45,10 @@ export function listenForMetrics(
   }
 }
 
-async function answer(
-  { metrics, vitals }: Pages,
-  { pathname, searchParams }: URL,
-): Promise<Response> {
+/** Null: the Host header is none. Thrown, it would be a stack trace in the log for each who asks so. */
+async function answer({ metrics, vitals }: Pages, url: URL | null): Promise<Response> {
+  if (url === null) return new Response("the Host header is no host\n", { status: 400 });
+  const { pathname, searchParams } = url;
   const judge = { "/healthz": liveness, "/readyz": readiness }[pathname];
   if (judge !== undefined) {
     if (judge === readiness) await vitals.heart.take();

@@ -41,6 +41,15 @@ Deno.test("the health of the agent is served, in short and line by line", async 
   assert.match((await get("/readyz?verbose"))[1], /^\[\+\]watch-pods ok: heard 0\.\d s ago$/m);
 });
 
+Deno.test("a request for a host that is none is refused", async () => {
+  await using listener = listenForMetrics(pages(), { hostname: "127.0.0.1", port: 0 });
+  using client = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+  await client.write(new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHost: [\r\n\r\n"));
+  const answer = new Uint8Array(12);
+  await client.read(answer);
+  assert.equal(new TextDecoder().decode(answer), "HTTP/1.1 400");
+});
+
 Deno.test("an address without a host is served on IPv4", async () => {
   await using listener = listenForMetrics(pages(), { hostname: "", port: 0 });
   const scrape = await fetch(`http://127.0.0.1:${listener.addr.port}/metrics`);
