@@ -7,14 +7,15 @@ import { kubeSource } from "../kube/kube_source.ts";
 import type { ObjectKey } from "../kube/object.ts";
 import { type WorkQueue, workQueue } from "../kube/queue.ts";
 import { createStore, type Store } from "../kube/store.ts";
-import { type WatchChange, watchForever, type WatchHealth } from "../kube/watch.ts";
+import { watchForever, type WatchHealth } from "../kube/watch.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Movable, MovementKind } from "./kind.ts";
+import { leftIn } from "./leftovers.ts";
 import { isFinal } from "./lifecycle.ts";
 import { movementReconciler } from "./reconcile.ts";
 import type { SlotPool } from "./slots.ts";
 import type { Observer, Runs } from "./start.ts";
-import { holderAnnotation, statusWriter } from "./status.ts";
+import { statusWriter } from "./status.ts";
 
 export interface MovementOptions<T extends Movable> {
   readonly client: KubeClient;
@@ -146,6 +147,7 @@ async function follow<T extends Movable>(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, kind, namespace, node, health, holder } = options;
+  const beganMs = Date.now();
   /** Only that is kept for which there may still be something to do here. */
   const trim = (object: T): T | undefined => {
     const done = isFinal(object.status?.phase ?? "New") &&
@@ -155,25 +157,13 @@ async function follow<T extends Movable>(
   const source = kubeSource(client, kind.resource, { namespace, ...selection(options), trim });
   try {
     for await (const change of watchForever(source, signal, { health })) {
-      if (!store.synced && isLeft(change, holder)) leftovers.add(change.object.metadata.uid ?? "");
+      const since = store.synced ? { beganMs } : "first list";
+      for (const uid of leftIn(change, { holder, since })) leftovers.add(uid);
       for (const key of store.apply(change)) add(key);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-/**
- * What is under way in the first list was begun by an agent that is gone; unless that list was begun
- * anew, and it is our own.
- */
-function isLeft<T extends Movable>(
-  change: WatchChange<T>,
-  holder: string,
-): change is Extract<WatchChange<T>, { readonly type: "set" }> {
-  if (change.type !== "set") return false;
-  const { metadata, status = {} } = change.object;
-  return (status.phase ?? "New") !== "New" && metadata.annotations?.[holderAnnotation] !== holder;
 }
 
 /**

@@ -5,7 +5,12 @@ import type { Phase, Standing } from "./lifecycle.ts";
 /** What the four kinds have in common, as the API server gives it. */
 export interface Movable extends KubeObject {
   readonly spec?: { readonly cancel?: boolean };
-  readonly status?: { readonly phase?: Phase; readonly message?: string };
+  readonly status?: {
+    readonly phase?: Phase;
+    readonly message?: string;
+    /** When it was taken. */
+    readonly startTimestamp?: string | null;
+  };
 }
 
 /** A movement made ready: the way is open, and the kind knows what its result will say. */

@@ -8,8 +8,8 @@ export function trimMovable<
   const { deletionTimestamp, labels, annotations, finalizers, ownerReferences } = object.metadata;
   const kept = { name, namespace, uid, resourceVersion, creationTimestamp };
   const optional = { deletionTimestamp, labels, annotations, finalizers, ownerReferences };
-  const { phase, node } = object.status ?? {};
-  const status = present({ phase, node });
+  const { phase, node, startTimestamp } = object.status ?? {};
+  const status = present({ phase, node, startTimestamp });
   return {
     metadata: present({ ...kept, ...optional }),
     spec: object.spec,

@@ -32,6 +32,8 @@ Deno.test({
       assert(ended.status.completionTimestamp);
     }
     assert.equal((await stage.ended(fresh)).status?.phase, "Completed");
+    const late = await stage.backup(pod, { status }); // its claim arrives after the first list
+    assert.equal(reasonOf(await stage.ended(late)), "AgentRestarted");
     for (const name of others) assert.equal(stage.log.versions(name).length, 1, name);
   },
 });
