@@ -34,6 +34,7 @@ interface Container {
 
 interface PodSpec {
   readonly serviceAccountName: string;
+  readonly nodeSelector: Readonly<Record<string, string>>;
   readonly terminationGracePeriodSeconds: number;
   readonly securityContext: unknown;
   readonly containers: readonly Container[];
@@ -96,6 +97,12 @@ Deno.test("the DaemonSet has the name and labels by which Velero and the other c
   assert.deepEqual(agent?.spec.template.metadata.labels, {
     ...{ component: "velero", name: "node-agent", role: "node-agent" },
   });
+});
+
+Deno.test("on a cluster that also has Windows nodes no pod of ours goes there", () => {
+  for (const workload of [agent, job]) {
+    assert.deepEqual(workload?.spec.template.spec.nodeSelector, { "kubernetes.io/os": "linux" });
+  }
 });
 
 Deno.test("the Job calls mark-stale with flags that it has", () => {
