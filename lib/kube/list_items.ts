@@ -47,8 +47,16 @@ export async function* listItems<T>(
     for (const batch of reader.batches) yield { items: JSON.parse(`[${batch}]`) };
     reader.batches = [];
   }
-  const { metadata } = JSON.parse(reader.frame);
-  yield { items: [], resourceVersion: metadata?.resourceVersion ?? "" };
+  yield { items: [], resourceVersion: versionIn(reader.frame) };
+}
+
+/** Whatever else is JSON must not pass for an empty list: all that is known would be taken for gone. */
+function versionIn(frame: string): string {
+  const list = JSON.parse(frame);
+  if (list?.items === undefined || typeof list.metadata?.resourceVersion !== "string") {
+    throw new SyntaxError("it has no items or no resourceVersion");
+  }
+  return list.metadata.resourceVersion;
 }
 
 function newReader(): Reader {

@@ -91,4 +91,9 @@ Deno.test("what is no list, or not whole, is a SyntaxError", async () => {
   for (const broken of ["", "no", "{", "}{", text.slice(0, -1), text.slice(0, 40), text + "{"]) {
     await rejects(read([encode(broken)]), SyntaxError, broken);
   }
+  for (
+    const other of ["null", "[]", "{}", '{"items":[]}', '{"metadata":{"resourceVersion":"7"}}']
+  ) {
+    await rejects(read([encode(other)]), SyntaxError, other);
+  }
 });
