@@ -36,7 +36,7 @@ export function lastHeardMs(watches: Watches): number {
 const heardLimitMs = 60_000;
 /** A quiet watch has a bookmark each minute, and is given up after 75 s without. */
 const watchLimitMs = 90_000;
-/** A page of a list may be asked for five times, half a minute each. */
+/** A try may wait two minutes for credentials and half a minute for the answer, twice after a 401. */
 const turnLimitMs = 300_000;
 
 /** Ready: the API server answers, and every watch has its first list and stands. */
