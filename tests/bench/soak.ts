@@ -23,7 +23,7 @@ export async function measureSoak(stage: Stage): Promise<Measure[]> {
   const movers = await openMovers(stage, { site, places: together });
   const ends: Ended[] = await moveAll(movers, { from: 0, to: first });
   const early = await settledMiB(stage, agent);
-  const disturbances = disturb(stage, { agent, every: stage.small ? 20 : 250 });
+  await using disturbances = disturb(stage, { agent, every: stage.small ? 20 : 250 });
   ends.push(...await moveAll(movers, { from: first, to: count, began: disturbances.began }));
   await disturbances.end();
   const late = await settledMiB(stage, agent);

@@ -4,7 +4,8 @@ import type { Agent } from "../support/agent.ts";
 import { moversOf } from "../support/children.ts";
 import type { Stage } from "./stage.ts";
 
-export interface Disturbances {
+/** Disposing it ends it too, and leaves what went wrong untold. */
+export interface Disturbances extends AsyncDisposable {
   readonly apiServers: number;
   readonly kopias: number;
   /** The object with this number is made. */
@@ -54,12 +55,16 @@ export function disturb(
     began(at) {
       if (at % every === 0) restarting = restarting.then(restart);
       if (at % Math.ceil(every / 10) === 0) killing = killing.then(killKopia);
-      restarting.catch(() => {}); // told at the end
+      for (const one of [restarting, killing]) one.catch(() => {}); // told at the end
     },
     async end() {
       over.abort();
       await killing;
       await restarting;
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await Promise.allSettled([killing, restarting]);
       over[Symbol.dispose]();
     },
   };
