@@ -21,6 +21,10 @@ export interface ResticMove {
   /** As it follows "Cannot ". */
   readonly doing: string;
   readonly command: ResticCommand;
+  /** Before the first command. */
+  prepare?(signal: AbortSignal): Promise<void>;
+  /** After the last one has ended; may be called again. */
+  settle?(): Promise<void>;
   /** What the end means. */
   judge(end: ResticEnd): LastEvent;
   /** Another command to try after a failure. */
@@ -54,7 +58,9 @@ export function openResticMove(session: ResticSession, move: ResticMove): DataPa
       };
       try {
         if (stop.signal.aborted) return yield { type: "canceled" };
+        await move.prepare?.(stop.signal);
         const end = yield* attempts({ session, move, start }, stop.signal);
+        await move.settle?.();
         left.lock = end.exit.signal !== undefined;
         if (!stop.signal.aborted) return yield* finalEvents(end.last);
         left.snapshotID = move.unwanted?.(end);
@@ -68,6 +74,7 @@ export function openResticMove(session: ResticSession, move: ResticMove): DataPa
     async [Symbol.asyncDispose]() {
       stopped.abort();
       await running?.[Symbol.asyncDispose]();
+      await move.settle?.();
       await tidy(session, left);
       await session[Symbol.asyncDispose]();
     },

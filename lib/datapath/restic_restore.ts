@@ -1,5 +1,6 @@
 import { MovementError } from "../base/error.ts";
 import type { DataPath } from "./data_path.ts";
+import { type LinksAside, setLinksAside } from "./links_aside.ts";
 import { isSnapshotID, type LastEvent, openResticMove, type ResticEnd } from "./restic_move.ts";
 import type { ResticSession } from "./restic_session.ts";
 
@@ -14,13 +15,18 @@ export interface ResticRestoreOrder {
 
 /**
  * A restore of a snapshot into a folder by `restic restore`: what the snapshot has replaces what is
- * there, other content stays. The ID must have passed `requireResticID`.
+ * there, other content stays. A restic older than 0.17 would follow links as kopia does. The ID must have passed `requireResticID`.
  */
 export function openResticRestore(session: ResticSession, order: ResticRestoreOrder): DataPath {
   const { snapshotID, targetPath, sparse } = order;
   const doing = `restore snapshot "${snapshotID}" to "${targetPath}"`;
+  let links: LinksAside | undefined;
   return openResticMove(session, {
     doing,
+    async prepare(signal) {
+      links = await setLinksAside(targetPath, signal);
+    },
+    settle: async () => await links?.putBack(),
     command: {
       folder: targetPath,
       args: ["restore", snapshotID, "--target=.", ...(sparse ? ["--sparse"] : [])],

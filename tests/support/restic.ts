@@ -11,6 +11,8 @@ export interface ResticOptions {
   readonly identifier?: string;
   /** Environment variables with the store's keys. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** Another program than the restic of tests/tools. */
+  readonly program?: string;
   /** A file with certificates for the store. */
   readonly caFile?: string;
   /** Of the sessions' commands. */
@@ -30,7 +32,7 @@ export interface ResticBench extends AsyncDisposable {
 export async function resticBench(options: ResticOptions = {}): Promise<ResticBench> {
   const temp = tempFolder("restic");
   const { identifier = `${temp.path}/repository`, keys = {}, caFile, limitMs = 60_000 } = options;
-  const program = await tool("restic");
+  const program = options.program ?? await tool("restic");
   const settings: ResticSettings = {
     find: resticFinder({ restic: program, searchPath }),
     folder: `${temp.path}/agent`,
