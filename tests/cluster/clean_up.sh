@@ -17,6 +17,9 @@ clean_up() {
   done < <(cgroup_hierarchies)
   restore_kernel_settings
   network_down
+  # What is still bound there may be anything of this machine.
+  local left; left=$(mounted | grep -vxF $kubelet_root || true)
+  [[ -z $left ]] || die "nothing is deleted, for these are still mounted: ${left//$'\n'/, }"
   rm -rf "$state" "$run" "$folder/containerd" "$folder"/.image-*
   if [[ -f $kubelet_root/.longshore ]]; then
     find $kubelet_root -xdev -mindepth 1 -delete 2>/dev/null || true
@@ -60,11 +63,13 @@ detach_loop_devices() { # the kubelet's own first: each stands on one of the dri
 }
 
 unmount_all() { # deepest first
-  local below mounted
-  for below in $kubelet_root "$run" "$folder/containerd"; do
-    for mounted in $(awk -v p="$below" '$5 == p || index($5, p "/") == 1 { print $5 }' \
-      /proc/self/mountinfo | sort -r); do
-      umount -l "$mounted" 2>/dev/null || true
-    done
-  done
+  local at
+  while read -r at; do umount -l "$at" 2>/dev/null || true; done < <(mounted | sort -r)
+}
+
+mounted() { # below the folders that are ours; the kernel writes a space as \040
+  local below at
+  for below in $kubelet_root "$run" "$state" "$folder/containerd"; do
+    awk -v p="$below" '$5 == p || index($5, p "/") == 1 { print $5 }' /proc/self/mountinfo
+  done | while read -r at; do printf '%b\n' "$at"; done
 }
