@@ -1,5 +1,5 @@
 import { backoffMs } from "../base/backoff.ts";
-import { ApiError } from "./api_error.ts";
+import type { ApiError } from "./api_error.ts";
 
 /**
  * Whether a call may be sent again when it may have been done already. "always": reads, deletes and
@@ -24,13 +24,7 @@ export function repeatAfterMs(error: ApiError, repetition: Repetition): number |
   const { attempt, retries, firstMs } = repetition;
   if (attempt >= retries || !mayRepeat(error, repetition)) return undefined;
   const ownMs = backoffMs(attempt, { firstMs, maxMs: 8_000 });
-  return Math.max(ownMs, wishedMs(error));
-}
-
-/** For how long the server asks to be left alone, but at most 30 s: a proxy may say an hour. */
-export function wishedMs(error: unknown): number {
-  const askedMs = error instanceof ApiError ? error.retryAfterMs ?? 0 : 0;
-  return Math.min(askedMs, longestWishMs);
+  return Math.max(ownMs, Math.min(error.retryAfterMs ?? 0, longestWishMs));
 }
 
 function mayRepeat(error: ApiError, { repeatable, attempt }: Repetition): boolean {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { refused, unanswered } from "./api_error.ts";
-import { type Repeatable, repeatAfterMs, wishedMs } from "./retry.ts";
+import { type Repeatable, repeatAfterMs } from "./retry.ts";
 
 const attempt = { verb: "patch", resource: "pods", scope: `namespace "a"`, name: "p" };
 const lost = (reason: string) => unanswered(attempt, reason, { detail: "x" });
@@ -54,13 +54,6 @@ Deno.test("tries are bounded, by default to about 8 s in all", () => {
   assert.equal(after(answered(503), 4), undefined);
   const none = { repeatable: "always", attempt: 0, retries: 0, firstMs: 500 } as const;
   assert.equal(repeatAfterMs(answered(503), none), undefined);
-});
-
-Deno.test("a server may ask for 30 s of rest, a watch too, and no more", () => {
-  assert.equal(wishedMs(answered(503, "7")), 7_000);
-  assert.equal(wishedMs(answered(503, "3600")), 30_000);
-  assert.equal(wishedMs(answered(503)), 0);
-  assert.equal(wishedMs(new TypeError("no answer")), 0);
 });
 
 Deno.test("Retry-After lengthens the wait, up to 30 s", () => {

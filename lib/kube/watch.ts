@@ -4,7 +4,6 @@ import { messageOf } from "../base/error.ts";
 import { type Log, logger } from "../base/log.ts";
 import { ApiError, isGone } from "./api_error.ts";
 import type { ObjectKey } from "./object.ts";
-import { wishedMs } from "./retry.ts";
 import type { WatchSource } from "./watch_source.ts";
 
 /** What to do with what is held: `reset` replaces all of it. */
@@ -80,7 +79,7 @@ export async function* watchForever<T>(
       endedCleanly(follower);
     } catch (error) {
       signal.throwIfAborted();
-      retryAfterMs = wishedMs(error);
+      retryAfterMs = error instanceof ApiError ? error.retryAfterMs ?? 0 : 0;
       failed(follower, error);
     }
     if (streak.quick === 0 && streak.isClean) continue;
