@@ -32,6 +32,8 @@ const platform = { architecture: "amd64", os: "linux" };
 // Beside the archive: a rename must not cross file systems, and /tmp may be small.
 const work = mkdtempSync(join(dirname(archive), ".oci-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
+// Without these Node would end at once and leave the work there.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
 const layout = join(work, "layout");
 mkdirSync(join(layout, "blobs/sha256"), { recursive: true });
 
