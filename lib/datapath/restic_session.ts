@@ -52,12 +52,11 @@ export function openResticSession(
   settings: ResticSettings,
   { name, identifier, location, caFile, limitMs, held, ...parts }: ResticSessionParts,
 ): ResticSession {
-  const { secrets, environment } = parts;
   const context = {
     identifier,
     options: optionsFor(location, caFile),
-    secrets: withAccount(location, secrets),
-    environment,
+    secrets: inResticsWords(parts.secrets),
+    environment: { ...parts.environment, ...accountOf(location) },
   };
   return {
     name,
@@ -77,15 +76,14 @@ function optionsFor({ spec }: BackupStorageLocation, caFile: string | undefined)
 }
 
 /** Restic has names of its own for Azure. */
-function withAccount(
-  { spec }: BackupStorageLocation,
-  secrets: Readonly<Record<string, string>>,
+function inResticsWords(
+  { AZURE_STORAGE_KEY: key, ...others }: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  const { AZURE_STORAGE_KEY: key, ...others } = secrets;
+  return { ...others, ...(key && { AZURE_ACCOUNT_KEY: key }) };
+}
+
+/** No secret: taken for one, a name such as "velero" would be missing in each message. */
+function accountOf({ spec }: BackupStorageLocation): Readonly<Record<string, string>> {
   const account = spec.config?.["storageAccount"];
-  return {
-    ...others,
-    ...(account && { AZURE_ACCOUNT_NAME: account }),
-    ...(key && { AZURE_ACCOUNT_KEY: key }),
-  };
+  return account ? { AZURE_ACCOUNT_NAME: account } : {};
 }
