@@ -159,6 +159,7 @@ function keysOf(get: (name: string) => string | undefined): AwsKeys | undefined 
   return { accessKeyId, secretAccessKey, ...(sessionToken !== "" && { sessionToken }) };
 }
 
+/** Comments behind a value begin with a space; a colon separates as well. */
 function parseIni(text: string): Map<string, Map<string, string>> {
   const sections = new Map<string, Map<string, string>>();
   let section: Map<string, string> | undefined;
@@ -170,8 +171,15 @@ function parseIni(text: string): Map<string, Map<string, string>> {
       sections.set(name, section);
       continue;
     }
-    const [, key, value] = line.match(/^\s*([^=\s]+)\s*=\s*(.*?)\s*$/) ?? [];
-    if (key !== undefined && value !== undefined) section?.set(key.toLowerCase(), value);
+    const [property = ""] = line.split(/[ \t][#;]/, 1);
+    const [, key, value] = property.match(/^\s*([^=:\s]+)\s*[=:]\s*(.*?)\s*$/) ?? [];
+    if (key !== undefined && value !== undefined) section?.set(key.toLowerCase(), plain(value));
   }
   return sections;
+}
+
+/** Without quotes and escapes, as Amazon's own libraries read it. */
+function plain(value: string): string {
+  const [, , inner = value] = value.match(/^(["'])(.*)\1$/) ?? [];
+  return inner.replaceAll('\\"', '"').replaceAll("\\'", "'");
 }

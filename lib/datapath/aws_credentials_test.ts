@@ -169,6 +169,12 @@ const cases: readonly Case[] = [
     ...{ file: "[half]\naws_access_key_id=AK", profile: "half" },
     want: { by: "nothing", profiles: ["half"] },
   },
+  {
+    name: "quotes, comments behind values, and colons",
+    file:
+      "[default] # main\naws_access_key_id: \"AK\" # mine\naws_secret_access_key='a#b;c'\t; its key",
+    want: { by: "keys", keys: { accessKeyId: "AK", secretAccessKey: "a#b;c" }, roles: [] },
+  },
   { name: "nonsense", file: "nonsense", want: { by: "nothing", profiles: [] } },
   {
     name: "the environment's keys before its web identity",

@@ -114,7 +114,8 @@ function authorityOf(
 
 /** Variables from lines of NAME=value; values may be quoted, in double quotes with \n. */
 export function parseDotenv(text: string): Readonly<Record<string, string>> {
-  const line = /^\s*(?:export\s+)?([\w.]+)\s*[=:]\s*("(?:[^"\\]|\\[^])*"|'[^']*'|[^\r\n]*)/gm;
+  const line =
+    /^\s*(?:export[ \t]+)?([\w.]+)[ \t]*[=:][ \t]*("(?:[^"\\]|\\[^])*"|'[^']*'|[^\r\n]*)/gm;
   const found: Record<string, string> = {};
   for (const [, name, value] of text.matchAll(line)) {
     if (name !== undefined && value !== undefined) found[name] = plain(value);

@@ -64,7 +64,7 @@ for (const { config, file, says } of refused) {
 
 Deno.test("a credentials file may quote, comment and export", () => {
   const text = "# comment\nexport A=1\nB = two words # said\nC='x # y'\r\n" +
-    'D="line\\none"\nE="a\nb"\nF=key==\n\nnonsense\nG=\n';
+    'D="line\\none"\nE="a\nb"\nF=key==\n\nnonsense\nG=\nH=1\nI:\n';
   assert.deepEqual(parseDotenv(text), {
     A: "1",
     B: "two words",
@@ -73,5 +73,7 @@ Deno.test("a credentials file may quote, comment and export", () => {
     E: "a\nb",
     F: "key==",
     G: "",
+    H: "1",
+    I: "",
   });
 });
