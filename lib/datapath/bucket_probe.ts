@@ -36,7 +36,7 @@ async function askChecked(
   using client = Deno.createHttpClient(caCerts === undefined ? {} : { caCerts: [caCerts] });
   const url = `${plainHttp ? "http" : "https"}://${endpoint}/${encodeURIComponent(bucket)}`;
   const answer = await fetch(url, { client, signal, redirect: "manual" });
-  return { status: answer.status, text: await answer.text() };
+  return { status: answer.status, text: answer.body ? await textOf(answer.body) : "" };
 }
 
 /** The one request is written by hand: neither `fetch` nor node:https can leave out the check. */

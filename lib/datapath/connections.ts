@@ -76,7 +76,7 @@ export function createConnections(settings: KopiaSettings): Connections {
   const connectNew = async (order: ConnectionOrder, signal: AbortSignal): Promise<Entry> => {
     await (cleaned ??= removeFolder(root)); // what an earlier process has left
     const fingerprint = fingerprintOf(order);
-    const folder = `${root}/${order.uid}-${fingerprint.slice(0, 12)}-${++made}`;
+    const folder = `${root}/${order.uid}-${++made}`; // its name is seen in command lines
     await connectOrRemove(settings, { order, folder }, signal);
     const { uid, parameters } = order;
     const secretConfig = parameters.store === "azure" ? takeConfig(folder) : undefined;

@@ -5,7 +5,7 @@
 
 make_application() { # NAMESPACE [without-block]
   kubectl create ns "$1" >/dev/null
-  until kubectl -n "$1" get sa default >/dev/null 2>&1; do sleep 0.1; done
+  kubectl -n "$1" wait --for=create sa/default --timeout=60s >/dev/null
   kubectl -n "$1" apply -f "$here/application.yaml" >/dev/null
   [[ ${2:-} == without-block ]] || kubectl -n "$1" apply -f "$here/block_volume.yaml" >/dev/null
   pods_ready "$1"

@@ -13,7 +13,8 @@ identical() { # WHAT FILE FILE
   diff "$2" "$3" | head -8 | cat -v | cut -c1-200 | sed 's/^/       /' || true
 }
 
-velero() { HOME=$work "$work/velero" --features=EnableCSI "$@"; }
+# With --wait it would wait for hours for an agent that does nothing.
+velero() { HOME=$work timeout --foreground 600 "$work/velero" --features=EnableCSI "$@"; }
 phase_of() { in_velero get "$1" "$2" -o jsonpath='{.status.phase}'; }
 
 start_backup() { # NAME NAMESPACE [FLAG...]
