@@ -77,6 +77,7 @@ export function statusWriter<T extends Movable>(options: StatusOptions<T>): Stat
       }
     },
     async report(held, change, signal) {
+      if (isNothing(change, capabilities)) return held;
       const now = await send({ ...held, resourceVersion: "" }, change, signal);
       const ours = now.metadata.uid === held.uid && !isFinal(now.status?.phase ?? "New");
       return ours ? heldOf(now) : held;
@@ -136,6 +137,14 @@ export function patcher<T extends Movable>(
     } as const;
     return await client.patch(resource, patch, signal);
   };
+}
+
+/** The CRD keeps none of it: a patch would be a write for nothing, every few seconds. */
+function isNothing(
+  { status, ...edits }: Change,
+  capabilities: Pick<Capabilities, "statusFields">,
+): boolean {
+  return Object.keys({ ...fitting(status, capabilities), ...edits }).length === 0;
 }
 
 /** Only what the CRD keeps. */
