@@ -12,7 +12,7 @@ export interface KopiaPlaces extends ProgramPlaces {
 /** Throws `MovementError` KopiaMissing or KopiaTooOld. */
 export type FindKopia = (signal: AbortSignal) => Promise<Programs>;
 
-/** From here on `snapshot restore --flush-files` exists. */
+/** Of one format with all of Velero 1.15 to 1.18; the options that we use are there since 0.21. */
 const oldestKopia = "0.22.3";
 
 const log = logger("kopia");

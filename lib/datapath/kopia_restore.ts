@@ -32,8 +32,8 @@ const log = logger("restore");
 
 /**
  * A restore of a snapshot into a folder by `kopia snapshot restore`: what the snapshot has replaces
- * what is there, other content stays. It is completed when the data is on the disk. The data path
- * owns the session and disposes it.
+ * what is there, other content stays. Whoever says that it is complete syncs the volume before. The
+ * data path owns the session and disposes it.
  */
 export function openRestore(
   session: RepositorySession,
@@ -110,7 +110,7 @@ function restoreArguments(order: RestoreOrder, { progressMs = 1_000 }: RestoreOp
     ...["--no-skip-owners", "--no-skip-permissions", "--no-skip-times", "--no-skip-existing"],
     ...["--ignore-permission-errors", "--no-ignore-errors", "--no-delete-extra"],
     sparse ? "--write-sparse-files" : "--no-write-sparse-files",
-    ...["--flush-files", "--progress", `--progress-update-interval=${progressMs}ms`],
+    ...["--progress", `--progress-update-interval=${progressMs}ms`],
   ];
 }
 

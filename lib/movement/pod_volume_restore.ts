@@ -9,6 +9,7 @@ import { openRestore } from "../datapath/kopia_restore.ts";
 import { openResticRestore, requireResticID } from "../datapath/restic_restore.ts";
 import type { Repositories } from "../datapath/repositories.ts";
 import { requirePlainName, writeDoneFile } from "../expose/done_file.ts";
+import { syncFileSystem } from "../expose/file_system_sync.ts";
 import { folderIdentity, requireSameFolder } from "../expose/folder_identity.ts";
 import { hostPath } from "../expose/host_path.ts";
 import { volumeFolder } from "../expose/pod_volume.ts";
@@ -68,7 +69,8 @@ async function open(
     ? openRestore(await repositories.open(repositoryOf(spec), signal), { ...order, targetPath })
     : await openWithRestic(repositories, { spec, order: { ...order, targetPath } }, signal);
   return {
-    path: withDoneFile(dataPath, async () => {
+    path: withDoneFile(dataPath, async (signal) => {
+      await syncFileSystem(targetPath, signal);
       await requireSameFolder(targetPath, identity);
       await writeDoneFile(targetPath, doneUid, log);
     }),
@@ -163,11 +165,11 @@ async function waitingPod(
 }
 
 /** The pod may go on when all of its data is there, and no sooner. */
-function withDoneFile(path: DataPath, done: () => Promise<void>): DataPath {
+function withDoneFile(path: DataPath, done: (signal: AbortSignal) => Promise<void>): DataPath {
   return {
     async *events(signal) {
       for await (const event of path.events(signal)) {
-        if (event.type === "completed") await done();
+        if (event.type === "completed") await done(signal);
         yield event;
       }
     },
