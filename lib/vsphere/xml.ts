@@ -2,10 +2,10 @@
 export interface XmlNode {
   /** The local name. */
   readonly name: string;
-  /** The value of xsi:type without its prefix, also of a type that nobody here knows. */
-  readonly type?: string;
-  /** The attribute `type`: of a managed object, whose identifier then is the text. */
-  readonly refType?: string;
+  /** The value of xsi:type without its prefix, also of a type that nobody here knows; or empty. */
+  readonly type: string;
+  /** The attribute `type`: of a managed object, whose identifier then is the text; or empty. */
+  readonly refType: string;
   /** All text of its own; that between elements is dropped. */
   readonly text: string;
   readonly children: readonly XmlNode[];

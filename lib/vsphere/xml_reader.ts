@@ -61,8 +61,8 @@ function textOf(decode: () => string): string {
 /** A node that is being read. */
 interface Growing {
   readonly name: string;
-  readonly type?: string;
-  readonly refType?: string;
+  readonly type: string;
+  readonly refType: string;
   text: string;
   children: XmlNode[];
 }
@@ -119,21 +119,15 @@ function treeBuilder<Part>(
 const xsi = "http://www.w3.org/2001/XMLSchema-instance";
 
 function growing({ local, attributes }: SaxesTagNS): Growing {
-  let type: string | undefined;
-  let refType: string | undefined;
+  let type = "";
+  let refType = "";
   for (const key in attributes) {
     const attribute = attributes[key]!;
     if (attribute.local !== "type") continue;
     if (attribute.uri === xsi) type = attribute.value.slice(attribute.value.indexOf(":") + 1);
     else if (attribute.uri === "") refType = attribute.value;
   }
-  return {
-    name: local,
-    ...(type === undefined ? {} : { type }),
-    ...(refType === undefined ? {} : { refType }),
-    text: "",
-    children: [],
-  };
+  return { name: local, type, refType, text: "", children: [] };
 }
 
 function finished(node: Growing): XmlNode {

@@ -78,11 +78,11 @@ Deno.test("64 elements in each other are read", async () => {
 });
 
 function node(name: string, children: readonly XmlNode[]): XmlNode {
-  return { name, text: "", children };
+  return { name, type: "", refType: "", text: "", children };
 }
 
 function leaf(name: string, text: string): XmlNode {
-  return { name, text, children: [] };
+  return { name, type: "", refType: "", text, children: [] };
 }
 
 async function* pieces(text: string | Uint8Array, size: number) {
