@@ -30,7 +30,11 @@ const owners: Readonly<Record<string, string | readonly string[]>> = {
 };
 
 /** Reached by `import()` alone: what they load costs start-up time and memory. */
-const onDemand = ["lib/kube/exec_credentials.ts", "lib/kube/insecure.ts"];
+const onDemand = [
+  "lib/kube/exec_credentials.ts",
+  "lib/kube/insecure.ts",
+  "lib/vsphere/sockets.ts",
+];
 
 /** Words that only some modules may use. */
 const reserved = [

@@ -18,6 +18,8 @@ export interface Authority {
   readonly caFile: string;
   /** Signs a new key; the files are named after `name`. */
   issue(name: string, leaf: Leaf): Promise<KeyPair>;
+  /** The same, but its certificate is signed by its own key. */
+  selfSigned(name: string, leaf: Leaf): Promise<KeyPair>;
 }
 
 export async function makeAuthority(folder: string): Promise<Authority> {
@@ -39,12 +41,14 @@ export async function makeAuthority(folder: string): Promise<Authority> {
     subject: "/CN=longshore-test-ca",
     extensions: ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign"],
   });
+  const signing = (leaf: Leaf): Leaf => ({
+    ...leaf,
+    extensions: ["keyUsage=critical,digitalSignature", ...leaf.extensions],
+  });
   return {
     caFile: ca.certFile,
-    issue: (name, leaf) => {
-      const extensions = ["keyUsage=critical,digitalSignature", ...leaf.extensions];
-      return make(name, { ...leaf, extensions }, ca);
-    },
+    issue: (name, leaf) => make(name, signing(leaf), ca),
+    selfSigned: (name, leaf) => make(name, signing(leaf)),
   };
 }
 
