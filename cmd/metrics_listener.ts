@@ -1,4 +1,6 @@
-import { ConfigError } from "../lib/base/error.ts";
+import { linked, sleep } from "../lib/base/abort.ts";
+import { ConfigError, messageOf } from "../lib/base/error.ts";
+import { logger } from "../lib/base/log.ts";
 import type { Metrics } from "../lib/base/metrics.ts";
 import { formatChecks, liveness, readiness, type Vitals } from "./health.ts";
 import type { ListenAddress } from "./server_options.ts";
@@ -12,6 +14,8 @@ export interface Pages {
   readonly vitals: Vitals;
 }
 
+const log = logger("metrics");
+
 /**
  * Serves /metrics, /healthz and /readyz until it is disposed, which closes every connection: a client
  * that is slow or silent does not hold up the end. A taken port is a `ConfigError` at once. The one
@@ -23,18 +27,18 @@ export function listenForMetrics(
 ): MetricsListener {
   const open = new AbortController();
   const { signal } = open;
-  const listen = (hostname: string) =>
-    Deno.serve(
-      { hostname, port, signal, onListen: () => {} },
-      ({ url }) => answer(pages, URL.parse(url)),
-    );
+  const openAt = (hostname: string, port: number) => openServer(pages, { hostname, port, signal });
   try {
-    const { addr, finished } = hostname === "" ? listenEverywhere(listen) : listen(hostname);
+    const first = hostname === ""
+      ? listenEverywhere((hostname) => openAt(hostname, port))
+      : openAt(hostname, port);
+    const { addr } = first;
+    const served = keepServing(first, () => openAt(addr.hostname, addr.port), signal);
     return {
       addr,
       async [Symbol.asyncDispose]() {
         open.abort();
-        await finished;
+        await served;
       },
     };
   } catch (error) {
@@ -42,6 +46,53 @@ export function listenForMetrics(
       `Cannot serve metrics at "${hostname}:${port}"; free the port or choose another with --metrics-address`,
       { cause: error },
     );
+  }
+}
+
+interface Server {
+  readonly addr: Deno.NetAddr;
+  /** Rejects when it could not take a connection, and those that it had have ended. */
+  readonly ended: Promise<void>;
+}
+
+function openServer(
+  pages: Pages,
+  { signal, ...at }: ListenAddress & { readonly signal: AbortSignal },
+): Server {
+  const own = linked(signal);
+  const { addr, finished } = Deno.serve(
+    { ...at, signal: own.signal, onListen: () => {} },
+    ({ url }) => answer(pages, URL.parse(url)),
+  );
+  const ended = finished.finally(() => {
+    own.abort();
+    own[Symbol.dispose]();
+  });
+  return { addr, ended };
+}
+
+const reopenAfterMs = 1_000;
+
+/**
+ * The runtime gives a server up for good when it cannot take one connection, as for want of file
+ * handles, which whoever reaches the port can bring about. Movements must not end with it.
+ */
+async function keepServing(
+  first: Server,
+  reopen: () => Server,
+  signal: AbortSignal,
+): Promise<void> {
+  let server: Server | undefined = first;
+  while (!signal.aborted) {
+    try {
+      server ??= reopen();
+      await server.ended;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn("The metrics listener failed and is opened again", { error: messageOf(error) });
+      server = undefined;
+      await sleep(reopenAfterMs, signal).catch(() => {}); // the loop sees the abort
+    }
   }
 }
 

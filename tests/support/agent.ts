@@ -41,6 +41,8 @@ export interface LogLine {
 export interface Agent extends AsyncDisposable {
   readonly pid: number;
   readonly home: string;
+  /** Of its metrics, `http://127.0.0.1:<port>`. */
+  readonly address: string;
   /** All that it has written so far. */
   output(): string;
   /** The log so far; throws when a line is not a JSON object. */
@@ -102,14 +104,16 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     if (!isAlive(child.pid)) throw new Error(`the agent has ended:\n${output().slice(-2_000)}`);
     return moversOf(child.pid);
   };
+  const address = `http://127.0.0.1:${port}`;
   const page: Agent["page"] = async (path) => {
     const headers = { connection: "close" };
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+    const answer = await fetch(`${address}${path}`, { headers });
     return { status: answer.status, text: await answer.text() };
   };
   return {
     pid: child.pid,
     home,
+    address,
     output,
     log: () => child.stdout().split("\n").slice(0, -1).map((line) => JSON.parse(line)),
     line: child.line,
