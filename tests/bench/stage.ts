@@ -40,13 +40,20 @@ export interface Stage extends AsyncDisposable {
   readonly signal: AbortSignal;
 }
 
+/**
+ * On a cluster they have cores of their own; here they share two with what is measured. With more
+ * memory before each garbage collection they take a fifth less of them.
+ */
+const roomyServers = { GOGC: "400" } as const;
+
 export async function openStage(
   { small, signal }: { readonly small: boolean; readonly signal: AbortSignal },
 ): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(tempFolder("bench")).path;
   const audit = await prepareAudit(folder);
-  const controlPlane = stack.use(await startControlPlane({ apiServerArgs: audit.apiServerArgs }));
+  const { apiServerArgs } = audit;
+  const controlPlane = stack.use(await startControlPlane({ apiServerArgs, env: roomyServers }));
   await installCrds(controlPlane);
   const connection = await connect({ kubeconfig: controlPlane.kubeconfig });
   const client = stack.use(createClient(connection, { userAgent: "longshore-bench" }));

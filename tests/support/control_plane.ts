@@ -10,6 +10,8 @@ import { tool } from "./tools.ts";
 export interface ControlPlaneOptions {
   /** More flags of kube-apiserver, such as `--watch-cache=false`. */
   readonly apiServerArgs?: readonly string[];
+  /** Added to the environment of both servers. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Where its files go; kept at the end. The default is a folder of its own, removed at the end. */
   readonly folder?: string;
 }
@@ -60,16 +62,17 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const etcdServer = `http://127.0.0.1:${client}`;
   const keys = await makeKeys(folder);
   const { caFile } = keys.authority;
+  const serverOptions = { cwd: folder, ...(options.env && { env: options.env }) };
 
   const etcd = stack.use(startServer(programs.etcd, etcdArgs(etcdServer, peer), {
+    ...serverOptions,
     logFile: `${folder}/etcd.log`,
-    cwd: folder,
   }));
   const startApiServer = async () => {
     const args = [...apiServerArgs(keys, etcdServer, secure), ...options.apiServerArgs ?? []];
     const started = startServer(programs.apiServer, args, {
+      ...serverOptions,
       logFile: `${folder}/apiserver.log`,
-      cwd: folder,
     });
     await untilReady({ server, caFile, admin: keys.admin, etcd, apiServer: started });
     return started;
