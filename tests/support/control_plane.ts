@@ -62,18 +62,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const etcdServer = `http://127.0.0.1:${client}`;
   const keys = await makeKeys(folder);
   const { caFile } = keys.authority;
-  const serverOptions = { cwd: folder, ...(options.env && { env: options.env }) };
+  const { env = {} } = options;
+  const placed = (name: string) => ({ env, cwd: folder, logFile: `${folder}/${name}.log` });
 
-  const etcd = stack.use(startServer(programs.etcd, etcdArgs(etcdServer, peer), {
-    ...serverOptions,
-    logFile: `${folder}/etcd.log`,
-  }));
+  const etcd = stack.use(startServer(programs.etcd, etcdArgs(etcdServer, peer), placed("etcd")));
   const startApiServer = async () => {
     const args = [...apiServerArgs(keys, etcdServer, secure), ...options.apiServerArgs ?? []];
-    const started = startServer(programs.apiServer, args, {
-      ...serverOptions,
-      logFile: `${folder}/apiserver.log`,
-    });
+    const started = startServer(programs.apiServer, args, placed("apiserver"));
     await untilReady({ server, caFile, admin: keys.admin, etcd, apiServer: started });
     return started;
   };
