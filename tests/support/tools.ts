@@ -1,5 +1,5 @@
 export type ToolName =
-  | ("etcd" | "kube-apiserver" | "kopia" | "restic" | "versitygw")
+  | ("etcd" | "kube-apiserver" | "kopia" | "restic" | "versitygw" | "cnssim")
   | "velero-v1.15.2";
 
 /** The path of a server or program of the tests; built on first use, with progress on stderr. */
