@@ -1,26 +1,21 @@
 import assert from "node:assert/strict";
-import { logger } from "../../lib/base/log.ts";
 import { SoapFault } from "../../lib/vsphere/fault.ts";
-import { currentTime, readServiceContent } from "../../lib/vsphere/service_content.ts";
-import { type Credentials, openSession } from "../../lib/vsphere/session.ts";
-import { callOver, soapExchange, withRetry } from "../../lib/vsphere/soap.ts";
+import { currentTime } from "../../lib/vsphere/service_content.ts";
+import { withRetry } from "../../lib/vsphere/soap.ts";
 import { readVsanVersion } from "../../lib/vsphere/version.ts";
 import type { Trust } from "../../lib/vsphere/vsphere_conf.ts";
-import { openWire, type Wire, WireError } from "../../lib/vsphere/wire.ts";
+import { openWire, WireError } from "../../lib/vsphere/wire.ts";
 import { textAt } from "../../lib/vsphere/xml.ts";
 import { element, reference, typed } from "../../lib/vsphere/xml_writer.ts";
 import { toolsMissing } from "../support/tools.ts";
 import { startVcenter, type Vcenter, type VcenterOptions } from "../support/vcenter.ts";
+import { sessionAt, type VcenterSite } from "../support/vcenter_session.ts";
 
 const ignore = await toolsMissing("cnssim");
 const never = new AbortController().signal;
 const timeRequest = { service: "vim", body: currentTime } as const;
-const userAgent = "longshore-test";
 
-interface Site extends AsyncDisposable {
-  readonly vcenter: Vcenter;
-  readonly wire: Wire;
-}
+type Site = VcenterSite & AsyncDisposable;
 
 async function startSite(options: VcenterOptions = {}): Promise<Site> {
   await using stack = new AsyncDisposableStack();
@@ -30,18 +25,6 @@ async function startSite(options: VcenterOptions = {}): Promise<Site> {
   return { vcenter, wire, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-async function sessionAt({ vcenter, wire }: Site, credentials?: () => Credentials) {
-  const exchange = soapExchange(wire, { userAgent });
-  const { sessionManager } = await readServiceContent(callOver(exchange), vcenter.host, never);
-  const { user, password } = vcenter;
-  return openSession({
-    exchange,
-    sessionManager,
-    credentials: () => Promise.resolve(credentials?.() ?? { user, password }),
-    log: logger("test"),
-  });
-}
-
 const test = (name: string, run: () => Promise<void>) => Deno.test(name, { ignore }, run);
 
 test("a session logs in once, serves both services, and logs out at its end", async () => {
@@ -49,7 +32,7 @@ test("a session logs in once, serves both services, and logs out at its end", as
   const session = await sessionAt(site);
   const times = await Promise.all([1, 2, 3].map(() => session.call(timeRequest, never)));
   assert.match(textAt(times[0]?.node, "returnval"), /^\d{4}-/);
-  const { version } = await readVsanVersion(site.wire, userAgent, never);
+  const { version } = await readVsanVersion(site.wire, "longshore-test", never);
   assert.match(version, /^\d+\.\d+/);
   const manager = { type: "CnsVolumeManager", value: "cns-volume-manager" };
   const query = element(
@@ -139,7 +122,7 @@ for (const [name, options, trustIn] of modes) {
   test(`with trust by ${name} a session works`, async () => {
     await using vcenter = await startVcenter(options);
     using wire = await openWire({ ...vcenter.address, trust: trustIn(vcenter) });
-    await using session = await sessionAt({ vcenter, wire, ...nothingOwned });
+    await using session = await sessionAt({ vcenter, wire });
     await session.call(timeRequest, never);
   });
 }
@@ -148,7 +131,7 @@ test("who presents the pinned certificate without its key is sent nothing", asyn
   await using vcenter = await startVcenter({ selfSigned: true, impostor: true });
   const trust: Trust = { by: "thumbprint", thumbprint: vcenter.thumbprint };
   using wire = await openWire({ ...vcenter.address, trust });
-  await assert.rejects(sessionAt({ vcenter, wire, ...nothingOwned }), (error) => {
+  await assert.rejects(sessionAt({ vcenter, wire }), (error) => {
     assert.ok(error instanceof WireError);
     assert.equal(error.fault, "certificate");
     assert.match(
@@ -159,5 +142,3 @@ test("who presents the pinned certificate without its key is sent nothing", asyn
   });
   assert.deepEqual((await vcenter.counts()).calls, {});
 });
-
-const nothingOwned = { [Symbol.asyncDispose]: () => Promise.resolve() };
