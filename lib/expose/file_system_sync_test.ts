@@ -1,18 +1,29 @@
-import { deepEqual, rejects } from "node:assert/strict";
+import { equal, rejects } from "node:assert/strict";
 import { tempFolder } from "../../tests/support/temp.ts";
 import { MovementError } from "../base/error.ts";
 import { syncFileSystem } from "./file_system_sync.ts";
 
 const never = new AbortController().signal;
 
-const files = () => [...Deno.readDirSync("/proc/self/fd")].length;
+/** Whether a file of this process, of which other tests are a part, is open on the path. */
+function isOpen(path: string): boolean {
+  return [...Deno.readDirSync("/proc/self/fd")].some(({ name }) => {
+    try {
+      return Deno.readLinkSync(`/proc/self/fd/${name}`) === path;
+    } catch {
+      return false; // closed meanwhile
+    }
+  });
+}
 
 Deno.test("a folder's file system is synced, and no file stays open", async () => {
   using folder = tempFolder("sync");
   await Deno.writeTextFile(`${folder.path}/file`, "text");
-  const before = files();
+  const held = Deno.openSync(folder.path);
+  equal(isOpen(folder.path), true);
+  held.close();
   await syncFileSystem(folder.path, never);
-  deepEqual(files(), before);
+  equal(isOpen(folder.path), false);
 });
 
 Deno.test("a folder that has gone, or is none, cannot be synced", async () => {
