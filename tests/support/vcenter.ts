@@ -40,6 +40,8 @@ export interface VcenterOptions {
   readonly esx?: boolean;
   /** Before each answer. */
   readonly delayMs?: number;
+  /** How long an update of metadata takes after its answer. */
+  readonly taskMs?: number;
   /** Its certificate is signed by its own key, not by the authority. */
   readonly selfSigned?: boolean;
   /** It presents the certificate without having its key. */
@@ -47,7 +49,7 @@ export interface VcenterOptions {
 }
 
 export async function startVcenter(options: VcenterOptions = {}): Promise<Vcenter> {
-  const { esx = false, delayMs = 0, impostor = false } = options;
+  const { esx = false, delayMs = 0, taskMs = 0, impostor = false } = options;
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(tempFolder("vcenter"));
   const authority = await makeAuthority(path);
@@ -55,6 +57,7 @@ export async function startVcenter(options: VcenterOptions = {}): Promise<Vcente
   const password = "p&<>\"' ß";
   const server = stack.use(startProcess(await tool("cnssim"), [
     ...["-cert", certFile, "-key", keyFile, "-pass", password, "-delay", `${delayMs}`],
+    ...["-task-delay", `${taskMs}ms`],
     ...(esx ? ["-esx"] : []),
     ...(impostor ? ["-impostor"] : []),
   ]));
