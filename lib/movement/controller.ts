@@ -123,6 +123,8 @@ async function endLeftovers<T extends Movable>(
   } catch {
     return; // told to stop
   }
+  const { queue: { length }, log } = controller;
+  if (length > 0) log.info("Objects that were under way before are judged", { count: length });
   await runController(controller, signal);
 }
 

@@ -116,7 +116,7 @@ async function askCancel<T extends Movable>(
 
 /** Ends an object that does not move. Where somebody changed it first, the watch brings it again. */
 async function endUnmoved<T extends Movable>(
-  { status, log, now, kind, observe }: ReconcileContext<T>,
+  { status, log, now, kind, observe, isLeftover }: ReconcileContext<T>,
   { key, object, signal }: Pass<T>,
   end: Extract<End, { readonly reason: unknown }>,
 ): Promise<void> {
@@ -130,7 +130,9 @@ async function endUnmoved<T extends Movable>(
     },
   }, signal);
   if (ended === undefined) return;
-  log.info(`${kind.resource.kind} is ${phase}`, { key, reason });
+  // There may be thousands after a start; their number is told.
+  const tell = isLeftover(object.metadata.uid ?? "") ? log.debug : log.info;
+  tell(`${kind.resource.kind} is ${phase}`, { key, reason });
   observe.ended(object, end, {});
 }
 
