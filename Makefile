@@ -47,7 +47,7 @@ ok: node_modules/.installed ## the gate of a change: format, lint, types, layers
 	@deno task ok
 
 tools: prerequisites ## the programs that tests run against; built once, some minutes
-	@tests/tools/tool etcd kube-apiserver kopia restic versitygw velero-v1.15.2 >/dev/null
+	@tests/tools/tool etcd kube-apiserver kopia restic versitygw cnssim velero-v1.15.2 >/dev/null
 	@tests/tools/velero_crds $(velero_versions) >/dev/null
 
 clean: ## remove what was built here (not the cache of tools)
