@@ -123,9 +123,10 @@ Deno.test("the kustomizations have every file, and all is in Velero's namespace"
   const applied = files.filter((name) => !/^kustomization|-job\.yaml$/.test(name));
   assert.deepEqual(resources.toSorted(), applied.toSorted());
   assert.equal(`${images[0].name}:${images[0].newTag}`, container.image);
-  const crds = [...Deno.readDirSync(new URL("crds", folder))].map(({ name }) => name);
+  const crds = [...Deno.readDirSync(new URL("crds", folder))].map(({ name }) => name)
+    .filter((name) => name.startsWith("velero.io_"));
   const { resources: listed } = await read("crds/Kustomization");
-  assert.deepEqual(listed.toSorted(), crds.filter((name) => name !== "Kustomization").toSorted());
+  assert.deepEqual(listed.toSorted(), crds.toSorted(), "no more than the agent is about");
   for (const file of applied) {
     for (const { kind = "", metadata } of await readManifest(file)) {
       const expected = kind.startsWith("Cluster") ? undefined : defaultNamespace;

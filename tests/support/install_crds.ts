@@ -10,18 +10,20 @@ const establishedLimitMs = 30_000;
 export interface CrdOptions {
   /** Whose; the default is what `LONGSHORE_CRDS` names, else ours. */
   readonly velero?: VeleroVersion | undefined;
+  /** Of which group; the default is Velero's. */
+  readonly group?: "velero.io" | "cns.vmware.com";
   readonly change?: (definition: CustomResourceDefinition) => CustomResourceDefinition;
 }
 
 /** Creates the CRDs and waits until objects can be made. */
 export async function installCrds(
   controlPlane: ControlPlane,
-  { velero = veleroUnderTest, change = (same) => same }: CrdOptions = {},
+  { velero = veleroUnderTest, group = "velero.io", change = (same) => same }: CrdOptions = {},
 ): Promise<void> {
-  const folder = await crdFolder(velero);
+  const folder = await crdFolder(group === "velero.io" ? velero : undefined);
   const names: string[] = [];
   for (const entry of Deno.readDirSync(folder)) {
-    if (!entry.name.endsWith(".yaml")) continue;
+    if (!entry.name.startsWith(`${group}_`)) continue;
     const text = await Deno.readTextFile(`${folder}/${entry.name}`);
     const definition = change(parse(text) as CustomResourceDefinition);
     await controlPlane.call("POST", definitions, definition);
