@@ -48,10 +48,11 @@ Deno.test("two of one type wait for one another, and what came later stays later
   const waves = wavesOf([
     intent("a", "v1", pod("a")),
     intent("other", "v2", pod("a")),
-    intent("b", "v1", pod("b")),
     intent("pvc", "v1"),
+    intent("b", "v1", pod("b")),
+    intent("pvc again", "v1"),
   ], { size: 32 });
-  assert.deepEqual(namesIn(waves), [[["a", "other"]], [["b+pvc"]]]);
+  assert.deepEqual(namesIn(waves), [[["a+pvc", "other"]], [["b+pvc again"]]]);
 });
 
 Deno.test("a FILE volume takes several of one type, but nothing twice", () => {

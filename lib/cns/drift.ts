@@ -86,9 +86,9 @@ export function compare(
   );
   const drifts = [...unknown, ...known].map((drift) => ({ drift, text: sortText(drift) }))
     .sort(byText(({ text }) => text)).map(({ drift }) => drift);
-  const ours = [...volumes.values()].flatMap(({ volumeId, entities }) =>
+  const ours = [...volumes.values()].flatMap(({ entities }) =>
     entities.filter(({ clusterId }) => options.clusterIds.has(clusterId))
-      .map((entity) => ({ volumeId, entity }))
+      .map((entity) => ({ entity }))
   );
   const removals = drifts.filter(({ is }) => is === "stale-entity").length;
   const stops = stopsOf({ desired, ours, removals }, options);

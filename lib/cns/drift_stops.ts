@@ -1,6 +1,5 @@
 /** When a comparison looks as if made with the wrong cluster, and must not take anything away. */
 import type { CnsEntity } from "../vsphere/cns_types.ts";
-import { entityKey } from "./entity_record.ts";
 
 export interface StopLimits {
   /** Of all our entities in CNS, the most that may be stale; from 0 to 1. */
@@ -22,7 +21,6 @@ export type Stop =
   };
 
 interface Placed {
-  readonly volumeId: string;
   readonly entity: CnsEntity;
 }
 
@@ -58,15 +56,11 @@ export function stopsOf(
 
 /** Also those of orphan volumes: of another cluster's volumes nothing is known here. */
 function strangersIn(own: readonly Placed[], desired: readonly Placed[]): number {
-  const keyOf = ({ volumeId, entity }: Placed) => JSON.stringify([volumeId, entityKey(entity)]);
-  const keys = new Set(desired.map(keyOf));
   const namespaces = new Set(desired.map(({ entity }) => entity.namespace));
   const names = new Set(
     desired.filter(({ entity }) => entity.namespace === "").map(({ entity }) => entity.entityName),
   );
-  return own.filter((placed) => {
-    if (keys.has(keyOf(placed))) return false;
-    const { namespace, entityName } = placed.entity;
-    return namespace === "" ? !names.has(entityName) : !namespaces.has(namespace);
-  }).length;
+  return own.filter(({ entity: { namespace, entityName } }) =>
+    namespace === "" ? !names.has(entityName) : !namespaces.has(namespace)
+  ).length;
 }

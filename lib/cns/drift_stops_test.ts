@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { cnsVolume, entity } from "../../tests/support/cns_objects.ts";
 import { compare, type Desired } from "./drift.ts";
+import { stopsOf } from "./drift_stops.ts";
 
 interface Scene {
   /** Entities that are in CNS and desired. */
@@ -51,4 +52,20 @@ Deno.test("a cluster whose id much goes by that it never speaks of shares that i
     { is: "duplicate-cluster-id", clusterId: "guest", strangers: 20, of: 50 },
   ]);
   assert.deepEqual(stopsIn({ kept: 30, stale: 0, orphaned: 20 }), [], "its own namespace");
+});
+
+Deno.test("a volume is known by its name in the guest, wherever it stands", () => {
+  const volumes = (prefix: string) =>
+    Array.from({ length: 20 }, (_, nth) => ({
+      entity: entity({
+        entityType: "PERSISTENT_VOLUME",
+        entityName: `${prefix}-${nth}`,
+        namespace: "",
+      }),
+    }));
+  const desired = volumes("ours");
+  assert.deepEqual(stopsOf({ desired, ours: volumes("ours"), removals: 0 }, {}), []);
+  assert.deepEqual(stopsOf({ desired, ours: volumes("strange"), removals: 0 }, {}), [
+    { is: "duplicate-cluster-id", clusterId: "guest", strangers: 20, of: 20 },
+  ]);
 });

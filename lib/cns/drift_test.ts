@@ -57,6 +57,9 @@ Deno.test("labels and references are compared, each by itself", () => {
   const actual = [entity({ labels: { a: "2" } })];
   const drifts = driftsOf([want("v1", desired)], [cnsVolume("v1", actual)]);
   assert.deepEqual(told(drifts), ["v1 label-drift", "v1 reference-drift"]);
+  const more = entity({ labels: { a: "1", b: "2" }, references: [reference, entity()] });
+  const extra = driftsOf([want("v1", desired)], [cnsVolume("v1", [more])]);
+  assert.deepEqual(told(extra), ["v1 label-drift", "v1 reference-drift"]);
   const less = driftsOf([want("v1", desired)], [cnsVolume("v1", [entity()])], {
     unknownElements: new Set(["referredEntity"]),
   });
