@@ -1,7 +1,11 @@
 import { UsageError } from "../lib/base/error.ts";
 import { formatFinding, isFault } from "../lib/base/finding.ts";
 import { type Command, type CommandWorld, type FlagValues, textOf } from "./command.ts";
-import { type ConcurrencyQuestion, concurrencyReport } from "./concurrency_report.ts";
+import {
+  type ConcurrencyQuestion,
+  concurrencyReport,
+  readConfigFile,
+} from "./concurrency_report.ts";
 import { explainText } from "./concurrency_text.ts";
 import { kubeFlags } from "./flags.ts";
 import { type Cluster, nodeOf, openCluster } from "./kube_command.ts";
@@ -23,7 +27,11 @@ export const command: Command = {
     { name: "node", value: "name", help: "the node that is asked about; else $NODE_NAME" },
     { name: "all-nodes", help: "the plan of the whole cluster, as a table" },
     { name: "configmap", value: "name", help: "the ConfigMap in Velero's namespace" },
-    { name: "config-file", value: "file", help: "a configuration in a file, to try it out" },
+    {
+      name: "config-file",
+      value: "file",
+      help: "a configuration in a file, to try it out on the cluster",
+    },
     {
       name: "metrics-address",
       value: "address",
@@ -49,9 +57,11 @@ export const command: Command = {
     if (node === undefined && agentAddress.hostname !== "") {
       throw new UsageError("--metrics-address with a host is one agent's: pass --node with it");
     }
+    const path = textOf(flags, "config-file");
+    const configFile = path === "" ? undefined : await readConfigFile(path);
     await using cluster = await openCluster(command, flags, world);
     const report = await concurrencyReport(
-      { ...questionOf(flags, cluster), node, agentAddress },
+      { ...questionOf(flags, cluster), node, agentAddress, ...(configFile && { configFile }) },
       world.signal,
     );
     const [only] = report.nodes;
@@ -67,20 +77,18 @@ export const command: Command = {
 };
 
 function askedNode(flags: FlagValues, world: CommandWorld): string | undefined {
-  if (flags["all-nodes"] === undefined) return nodeOf(flags, world);
+  if (flags["all-nodes"] === undefined) return nodeOf(flags, world, "--all-nodes");
   if (flags.node === undefined) return undefined;
   throw new UsageError("--node and --all-nodes do not go together");
 }
 
-type Where = Omit<ConcurrencyQuestion, "node" | "agentAddress">;
+type Where = Pick<ConcurrencyQuestion, "client" | "namespace" | "configMap">;
 
 function questionOf(flags: FlagValues, { client, namespace }: Cluster): Where {
-  const configFile = textOf(flags, "config-file");
   const configMap = textOf(flags, "configmap");
   return {
     client,
     namespace,
-    ...(configFile !== "" && { configFile }),
     ...(configMap !== "" && { configMap }),
   };
 }

@@ -33,18 +33,23 @@ export interface NodeReport extends ConcurrencyPlan {
   readonly agent?: AgentRevision;
 }
 
+export interface ConfigFile {
+  readonly path: string;
+  readonly document: string;
+}
+
 export interface ConcurrencyQuestion {
   readonly client: KubeClient;
   readonly namespace: string;
   /** Undefined: all nodes. */
   readonly node: string | undefined;
-  readonly configFile?: string;
+  readonly configFile?: ConfigFile;
   readonly configMap?: string;
   /** Where agents serve their metrics; without a host at their pods' addresses. */
   readonly agentAddress: ListenAddress;
 }
 
-/** Throws `ConfigError` for a file that cannot be read, `ApiError` for what the cluster refuses. */
+/** Throws `ApiError` for what the cluster refuses. */
 export async function concurrencyReport(
   question: ConcurrencyQuestion,
   signal: AbortSignal,
@@ -108,7 +113,7 @@ async function load(question: ConcurrencyQuestion, signal: AbortSignal): Promise
   if (configFile !== undefined && configMap !== undefined) {
     throw new UsageError("--config-file and --configmap do not go together");
   }
-  if (configFile !== undefined) return await loadFile(configFile);
+  if (configFile !== undefined) return parseFile(configFile);
   const name = configMap ?? await configMapOfAgents(question, signal);
   if (name === undefined) return { source: { type: "none" }, findings: [] };
   const { source, ...loaded } = await loadConfigMap({ ...question, name }, signal);
@@ -116,12 +121,17 @@ async function load(question: ConcurrencyQuestion, signal: AbortSignal): Promise
   return { source: { type: "configMap", named, ...source }, ...loaded };
 }
 
-async function loadFile(path: string): Promise<Loaded> {
+/** Throws `ConfigError` where the file cannot be read. */
+export async function readConfigFile(path: string): Promise<ConfigFile> {
   const document = await Deno.readTextFile(path).catch((cause) => {
     throw new ConfigError(`Cannot read the configuration "${path}"; check --config-file`, {
       cause,
     });
   });
+  return { path, document };
+}
+
+function parseFile({ path, document }: ConfigFile): Loaded {
   const parsed = parseNodeAgentConfig(document);
   const { findings } = parsed;
   return { source: { type: "file", path }, findings, ...(parsed.ok && { config: parsed.value }) };

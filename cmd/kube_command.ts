@@ -29,11 +29,11 @@ export async function openCluster(
   return { client, namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
-/** The flag --node, else $NODE_NAME. Throws `UsageError` when neither names one. */
-export function nodeOf(flags: FlagValues, world: World): string {
+/** The flag --node, else $NODE_NAME. Throws `UsageError`, with what else may be passed, for neither. */
+export function nodeOf(flags: FlagValues, world: World, or: "" | "--all-nodes" = ""): string {
   const node = textOf(flags, "node") || world.env("NODE_NAME") || "";
-  if (node === "") throw new UsageError("which node? Pass --node NAME, or set NODE_NAME");
-  return node;
+  if (node !== "") return node;
+  throw new UsageError(`which node? Pass --node NAME${or && `, or ${or}`}, or set NODE_NAME`);
 }
 
 export function connectOptions(flags: FlagValues, world: World): ConnectOptions {

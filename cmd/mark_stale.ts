@@ -78,7 +78,7 @@ function askedFor(flags: FlagValues, world: World): Asked {
     throw new UsageError("--node and --all-nodes do not go together");
   }
   return {
-    node: isAll ? undefined : nodeOf(flags, world),
+    node: isAll ? undefined : nodeOf(flags, world, "--all-nodes"),
     kinds: kindsOf(textOf(flags, "kind")),
     olderThanMs: olderThan(textOf(flags, "older-than")),
   };

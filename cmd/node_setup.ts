@@ -142,7 +142,8 @@ async function requireHostPath(
   const { verdict, message, hint = "", podsChecked } = report;
   switch (verdict) {
     case "ok":
-      return log.debug("The host pods folder is right", { path, podsChecked });
+      if (podsChecked > 0) return log.debug("The host pods folder is right", { path, podsChecked });
+      return log.warn("The node has no running pod: is its name right?", { node, message });
     case "absent":
       return log.warn("The host pods folder does not exist: volumes of pods cannot be backed up", {
         ...{ path, hint },

@@ -1,8 +1,9 @@
 /** Where the agent keeps what uploaders need on the node, and what they may see of the environment. */
 import { join } from "node:path";
 import { ConfigError, messageOf } from "../lib/base/error.ts";
+import { logger } from "../lib/base/log.ts";
 import { awsIdentity } from "../lib/datapath/aws_credentials.ts";
-import { kopiaFinder } from "../lib/datapath/kopia_program.ts";
+import { kopiaFinder, type KopiaPlaces, kopiaProgram } from "../lib/datapath/kopia_program.ts";
 import { readMemoryLimit } from "../lib/datapath/memory_cgroup.ts";
 import { createRepositories, type Repositories } from "../lib/datapath/repositories.ts";
 import { resticFinder } from "../lib/datapath/restic.ts";
@@ -32,10 +33,12 @@ export async function openRepositories(
     environment: await uploaderEnvironment(world, concurrency),
     graceMs: uploaderGraceMs,
   };
+  const kopiaPlaces = { searchPath, ...(kopia !== undefined && { kopia }) };
+  await warnWithoutKopia(kopiaPlaces);
   const repositories = createRepositories({
     ...{ client, namespace, resourceTimeoutMs },
     environment: variables(world, ofStores),
-    kopia: { ...common, find: kopiaFinder({ searchPath, ...(kopia !== undefined && { kopia }) }) },
+    kopia: { ...common, find: kopiaFinder(kopiaPlaces) },
     restic: {
       ...common,
       find: resticFinder({ searchPath, ...(restic !== undefined && { restic }) }),
@@ -49,6 +52,15 @@ export async function openRepositories(
       await Deno.remove(folder, { recursive: true }).catch(() => {}); // the next start removes it
     },
   };
+}
+
+/** It may come later, and is looked for anew each time; but who starts the agent wants to know. */
+async function warnWithoutKopia(places: KopiaPlaces): Promise<void> {
+  try {
+    await kopiaProgram(places);
+  } catch (error) {
+    logger("server").warn("Nothing can be moved by kopia yet", { error: messageOf(error) });
+  }
 }
 
 const inherited = [

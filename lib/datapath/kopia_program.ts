@@ -18,15 +18,17 @@ const oldestKopia = "0.22.3";
 const log = logger("kopia");
 const versionLimitMs = 30_000;
 
+/** The path alone, which costs next to nothing. Throws `MovementError` KopiaMissing. */
+export async function kopiaProgram({ kopia, searchPath }: KopiaPlaces): Promise<string> {
+  const packageName = `kopia ${oldestKopia} or newer`;
+  return await findProgram("kopia", kopia, { searchPath, reason: "KopiaMissing", packageName });
+}
+
 /** Finds the programs anew each time, and asks a kopia for its version once per file. */
 export function kopiaFinder(places: KopiaPlaces): FindKopia {
   let checked = "";
   return async (signal) => {
-    const kopia = await findProgram("kopia", places.kopia, {
-      ...places,
-      reason: "KopiaMissing",
-      packageName: `kopia ${oldestKopia} or newer`,
-    });
+    const kopia = await kopiaProgram(places);
     const setpriv = await findSetpriv(places, "KopiaMissing");
     const { mtime, size, ino } = await Deno.stat(kopia);
     const file = `${kopia} ${mtime?.getTime()} ${size} ${ino}`;

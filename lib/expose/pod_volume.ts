@@ -107,7 +107,8 @@ function blockVolume(claim: string, volume: PersistentVolume): MovementError {
   return new MovementError(
     "BlockVolumeUnsupported",
     `The claim "${claim}" is bound to the block volume "${volume.metadata.name}"; file system ` +
-      "backup reads only file systems, so use a snapshot with data movement for it",
+      "backup reads only file systems: leave the volume out (annotation " +
+      "backup.velero.io/backup-volumes-excludes of the pod)",
   );
 }
 

@@ -101,6 +101,10 @@ function messageFor(
   const where = `the folder "${path}"`;
   switch (verdict) {
     case "ok":
+      if (podsChecked === 0) {
+        return `${where} can be read, but no running pod is known on node "${node}" to compare it ` +
+          "with: is the name one of kubectl get nodes?";
+      }
       return `${where} has the folders of all ${podsChecked} running pods of node "${node}"`;
     case "absent":
       return `${where} does not exist`;

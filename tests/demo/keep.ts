@@ -1,4 +1,5 @@
 /** What KEEP=1 says: commands to try, with the programs that this machine has. */
+import type { KubeObject } from "../../lib/kube/object.ts";
 import type { ControlPlane } from "../support/control_plane.ts";
 import { password } from "../support/objects.ts";
 import { restoreOf } from "./movements.ts";
@@ -19,8 +20,10 @@ export interface Running {
 export async function explainTrying(scene: Scene, running: Running): Promise<void> {
   const { folder } = scene;
   const { cluster, kopia, agent, pod, again, snapshot } = running;
-  const file = async (name: string, object: unknown) => {
+  const file = async (name: string, { metadata, ...rest }: KubeObject) => {
     const path = `${folder}/${name}.json`;
+    const { name: first, ...kept } = metadata;
+    const object = { ...rest, metadata: { ...kept, generateName: `${first}-` } }; // to try it twice
     await Deno.writeTextFile(path, JSON.stringify(object, undefined, 2));
     return path;
   };
