@@ -143,7 +143,7 @@ async function requireHostPath(
   switch (verdict) {
     case "ok":
       if (podsChecked > 0) return log.debug("The host pods folder is right", { path, podsChecked });
-      return log.warn("The node has no running pod: is its name right?", { node, message });
+      return log.info("The node has no running pod: is its name right?", { node, message });
     case "absent":
       return log.warn("The host pods folder does not exist: volumes of pods cannot be backed up", {
         ...{ path, hint },

@@ -183,7 +183,7 @@ async function assertSilent(kubeconfig: string) {
     ...programArgs,
     ...["server", "--kubeconfig", kubeconfig, "--log-level", "warning"],
     ...["--node-name", "node-1", "--metrics-address", `127.0.0.1:${port}`],
-    ...["--host-pods", home.path],
+    ...["--host-pods", home.path, "--kopia", "/bin/true"],
   ], { clearEnv: true, env: { HOME: home.path } });
   const scrape = await scrapeWhenUp(port);
   for (

@@ -53,6 +53,7 @@ export async function startNodeSite(): Promise<NodeSite> {
     // The agent has its service account, the other commands are an operator's.
     ...["--kubeconfig", words[0] === "server" ? agentKubeconfig : controlPlane.kubeconfig],
     ...["-n", "bk"],
+    ...(words[0] === "server" ? ["--kopia", "/bin/true"] : []), // nothing is moved here
   ];
   const options = { clearEnv: true, env: { HOME: home, NODE_NAME: "n1" } };
   const owned = stack.move();
