@@ -14,26 +14,31 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A signal of one's own that follows another. */
+/** A signal of one's own that follows others. */
 export interface Linked extends Disposable {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
 
 /**
- * A signal that is aborted with `parent`, or by its owner. `AbortSignal.any` is no substitute: on
- * Deno 2.7 a derived signal that nobody holds is collected together with its listeners, and the
- * abort is lost. Here the parent's listener holds the child. Disposing it unhooks it.
+ * A signal that is aborted with the first of its parents, or by its owner. `AbortSignal.any` is no
+ * substitute: on Deno 2.7 a derived signal that nobody holds is collected together with its
+ * listeners, and the abort is lost. Here the parents' listeners hold the child. Disposing it unhooks
+ * it.
  */
-export function linked(parent: AbortSignal): Linked {
+export function linked(...parents: readonly AbortSignal[]): Linked {
   const child = new AbortController();
-  const follow = () => child.abort(parent.reason);
-  if (parent.aborted) follow();
-  else parent.addEventListener("abort", follow, { once: true });
+  const links = parents.map((parent) => ({ parent, follow: () => child.abort(parent.reason) }));
+  for (const { parent, follow } of links) {
+    if (parent.aborted) follow();
+    else parent.addEventListener("abort", follow, { once: true });
+  }
   return {
     signal: child.signal,
     abort: (reason) => child.abort(reason),
-    [Symbol.dispose]: () => parent.removeEventListener("abort", follow),
+    [Symbol.dispose]() {
+      for (const { parent, follow } of links) parent.removeEventListener("abort", follow);
+    },
   };
 }
 

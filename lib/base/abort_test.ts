@@ -60,3 +60,19 @@ Deno.test("a wait longer than a timer of the runtime can be does not end at once
   await waiting;
   assert.deepEqual(ended, ["enough"]);
 });
+
+Deno.test("a signal with two parents ends with the first of them, and is unhooked from both", () => {
+  for (const first of [0, 1]) {
+    const parents = [new AbortController(), new AbortController()] as const;
+    const child = linked(parents[0].signal, parents[1].signal);
+    parents[first]!.abort(new Error("first"));
+    parents[1 - first]!.abort(new Error("second"));
+    assert.equal(child.signal.reason.message, "first");
+    child[Symbol.dispose]();
+  }
+  const parents = [new AbortController(), new AbortController()] as const;
+  const child = linked(parents[0].signal, parents[1].signal);
+  child[Symbol.dispose]();
+  for (const parent of parents) parent.abort();
+  assert.equal(child.signal.aborted, false);
+});

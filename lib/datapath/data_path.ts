@@ -1,3 +1,4 @@
+import { messageOf, MovementError } from "../base/error.ts";
 import type { Reason } from "../base/reason.ts";
 
 export interface MoveResult {
@@ -26,4 +27,10 @@ export interface DataPath extends AsyncDisposable {
   events(signal: AbortSignal): AsyncIterable<DataPathEvent>;
   /** Asks for an early end; the stream then ends with `canceled`. */
   cancel(): void;
+}
+
+/** What was thrown, as the end of the stream. */
+export function failedBy(error: unknown): Extract<DataPathEvent, { readonly type: "failed" }> {
+  const reason = error instanceof MovementError ? error.reason : "InternalError";
+  return { type: "failed", reason, message: messageOf(error) };
 }

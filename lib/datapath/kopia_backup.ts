@@ -1,8 +1,7 @@
 import { deadline, linked } from "../base/abort.ts";
 import { snapshotNames } from "../api/names.ts";
-import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
-import type { DataPath, DataPathEvent } from "./data_path.ts";
+import { type DataPath, type DataPathEvent, failedBy } from "./data_path.ts";
 import { isStoreLost } from "./kopia_errors.ts";
 import type { ChildExit, ChildRun } from "./child_process.ts";
 import { humanText, parseProgress } from "./kopia_progress.ts";
@@ -51,10 +50,7 @@ export function openBackup(
   return {
     cancel: () => stopped.abort(),
     async *events(signal) {
-      using stop = linked(signal);
-      const onCancel = () => stop.abort(stopped.signal.reason);
-      stopped.signal.addEventListener("abort", onCancel, { once: true });
-      if (stopped.signal.aborted) onCancel();
+      using stop = linked(signal, stopped.signal);
       try {
         if (stop.signal.aborted) return yield { type: "canceled" };
         const startedAt = Date.now();
@@ -66,8 +62,6 @@ export function openBackup(
         yield* finalEvents(end, { session, order });
       } catch (error) {
         yield stop.signal.aborted ? { type: "canceled" } : failedBy(error);
-      } finally {
-        stopped.signal.removeEventListener("abort", onCancel);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -221,9 +215,4 @@ function explain(
     return { reason: "KopiaKilled" as const, message };
   }
   return session.explain(exit, doing);
-}
-
-function failedBy(error: unknown): DataPathEvent {
-  const reason = error instanceof MovementError ? error.reason : "InternalError";
-  return { type: "failed", reason, message: messageOf(error) };
 }

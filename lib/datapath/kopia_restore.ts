@@ -1,7 +1,7 @@
 import { linked } from "../base/abort.ts";
-import { messageOf, MovementError } from "../base/error.ts";
+import { MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
-import type { DataPath, DataPathEvent } from "./data_path.ts";
+import { type DataPath, type DataPathEvent, failedBy } from "./data_path.ts";
 import { isStoreLost } from "./kopia_errors.ts";
 import type { ChildExit, ChildRun } from "./child_process.ts";
 import { explainRestore } from "./kopia_restore_errors.ts";
@@ -47,10 +47,7 @@ export function openRestore(
   return {
     cancel: () => stopped.abort(),
     async *events(signal) {
-      using stop = linked(signal);
-      const onCancel = () => stop.abort(stopped.signal.reason);
-      stopped.signal.addEventListener("abort", onCancel, { once: true });
-      if (stopped.signal.aborted) onCancel();
+      using stop = linked(signal, stopped.signal);
       try {
         if (stop.signal.aborted) return yield { type: "canceled" };
         requireId(order.snapshotID);
@@ -73,7 +70,6 @@ export function openRestore(
         yield stop.signal.aborted ? { type: "canceled" } : failedBy(error);
       } finally {
         stop.abort(); // also ends the reading of the size
-        stopped.signal.removeEventListener("abort", onCancel);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -189,9 +185,4 @@ function failedBecause(
   const { outOfMemory: _, stdout, lines } = exit;
   const told = trouble === "lost" ? { code: 1, outOfMemory: false, stdout, lines } : exit;
   return { type: "failed", ...explainRestore(told, doing, { session, snapshotID, targetPath }) };
-}
-
-function failedBy(error: unknown): DataPathEvent {
-  const reason = error instanceof MovementError ? error.reason : "InternalError";
-  return { type: "failed", reason, message: messageOf(error) };
 }

@@ -1,8 +1,7 @@
 import { deadline, linked } from "../base/abort.ts";
-import { messageOf, MovementError } from "../base/error.ts";
 import { logger } from "../base/log.ts";
 import type { ChildExit, ChildRun } from "./child_process.ts";
-import type { DataPath, DataPathEvent } from "./data_path.ts";
+import { type DataPath, type DataPathEvent, failedBy } from "./data_path.ts";
 import type { ResticCommand } from "./restic.ts";
 import { isLocked } from "./restic_errors.ts";
 import { parseMessage, type ResticMessage } from "./restic_messages.ts";
@@ -47,10 +46,7 @@ export function openResticMove(session: ResticSession, move: ResticMove): DataPa
   return {
     cancel: () => stopped.abort(),
     async *events(signal) {
-      using stop = linked(signal);
-      const onCancel = () => stop.abort(stopped.signal.reason);
-      stopped.signal.addEventListener("abort", onCancel, { once: true });
-      if (stopped.signal.aborted) onCancel();
+      using stop = linked(signal, stopped.signal);
       const start = async (command: ResticCommand) => {
         await running?.[Symbol.asyncDispose]();
         running = await session.start(command, stop.signal);
@@ -67,8 +63,6 @@ export function openResticMove(session: ResticSession, move: ResticMove): DataPa
         yield { type: "canceled" };
       } catch (error) {
         yield stop.signal.aborted ? { type: "canceled" } : failedBy(error);
-      } finally {
-        stopped.signal.removeEventListener("abort", onCancel);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -203,9 +197,4 @@ export async function forgetSnapshot(
   }
   const args = ["forget", snapshotID];
   await session.run({ args, doing: `remove snapshot "${snapshotID}"` }, signal);
-}
-
-function failedBy(error: unknown): LastEvent {
-  const reason = error instanceof MovementError ? error.reason : "InternalError";
-  return { type: "failed", reason, message: messageOf(error) };
 }

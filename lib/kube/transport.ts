@@ -148,8 +148,7 @@ function repeated(read: Read, parts: RepeatParts): Transport["call"] {
   }
 
   async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    using wait = linked(signal);
-    using _stop = abortedBy(closing, wait);
+    using wait = linked(signal, closing);
     try {
       await sleep(ms, wait.signal);
     } catch {

@@ -84,8 +84,7 @@ export function watchTasks(options: TaskWatchOptions): TaskWatch {
 
   async function step() {
     const now = watched ?? await build();
-    using both = linked(life.signal);
-    using _stop = follow(now.stop.signal, both.abort);
+    using both = linked(life.signal, now.stop.signal);
     const { version } = now;
     const asked = { version, maxWaitSeconds, signal: both.signal };
     const changes = await waitForTasks(now.longPoll, now.view, asked);
@@ -143,8 +142,8 @@ export function watchTasks(options: TaskWatchOptions): TaskWatch {
   const awaitTask: AwaitTask = async (task, signal) => {
     life.signal.throwIfAborted();
     if (isPolling) return await poll(task, signal);
-    using limit = deadline(signal, limitMs, `The task ${task.value} of vCenter`);
-    using _stop = follow(life.signal, limit.abort);
+    using both = linked(signal, life.signal);
+    using limit = deadline(both.signal, limitMs, `The task ${task.value} of vCenter`);
     const waiter = Promise.withResolvers<TaskEnd>();
     waiting.set(task.value, waiter);
     const now = watched;
@@ -175,11 +174,4 @@ export function watchTasks(options: TaskWatchOptions): TaskWatch {
 /** Lets promises that have just been resolved be acted upon. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
-}
-
-function follow(signal: AbortSignal, abort: (reason?: unknown) => void): Disposable {
-  const onAbort = () => abort(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  return { [Symbol.dispose]: () => signal.removeEventListener("abort", onAbort) };
 }
